@@ -68,6 +68,13 @@ local stored_as = {
 	["autoscaling/v1/horizontalpodautoscalers"] = { group = "autoscaling", version = "v2", resource = "horizontalpodautoscalers" },
 }
 
+-- Resources that kube-apiserver keeps in a version that it does not serve: discovery's hash tells.
+local hashed_as = {
+	["apiextensions.k8s.io/v1/customresourcedefinitions"] = "v1beta1",
+	["admissionregistration.k8s.io/v1/mutatingadmissionpolicies"] = "v1beta1",
+	["admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"] = "v1beta1",
+}
+
 local packages = {}
 
 local function load_package(import)
@@ -272,12 +279,16 @@ local function emit_stored(out, group, version, r, kind)
 	if not (has(r.verbs, "get") and has(r.verbs, "watch")) then
 		return
 	end
-	local as = stored_as[group .. "/" .. version .. "/" .. r.resource]
+	local key = group .. "/" .. version .. "/" .. r.resource
+	local as = stored_as[key]
 	out("  prefix " .. (prefixes[group .. "/" .. r.resource] or r.resource))
 	if as then
 		out(("  stored %s/%s/%s"):format(as.group, as.version, as.resource))
 	end
-	out("  hash " .. sha256.version_hash((as or { group = group }).group, (as or { version = version }).version, kind))
+	if as then
+		group, version = as.group, as.version
+	end
+	out("  hash " .. sha256.version_hash(group, hashed_as[key] or version, kind))
 end
 
 local function emit_resource(out, group, version, r)
