@@ -33,7 +33,7 @@ struct ks_config_entry {
 	size_t n_resources;
 };
 
-struct ks_config_list_of_entries {
+struct ks_config_entries {
 	const struct ks_config_entry *items;
 	size_t n;
 };
@@ -67,7 +67,7 @@ struct ks_config {
 	size_t n_plugin_directories;
 	uint32_t history_events;           /* cache; 0: its default */
 	uint64_t history_bytes;            /* of one resource; 0: its default */
-	struct ks_config_list_of_entries stages[KS_N_STAGES];
+	struct ks_config_entries stages[KS_N_STAGES];
 	struct ks_arena arena;             /* owns all of the above */
 };
 
