@@ -107,6 +107,10 @@ enum ks_verb {
 	KS_VERB_PROXY = 1 << 8, KS_VERB_CONNECT = 1 << 9,
 };
 
+enum ks_resource_flag {
+	KS_RESOURCE_RETURNS_DELETED = 1 << 0, /* DELETE answers with the object that is gone, not with a Status */
+};
+
 /* A resource or subresource as discovery lists it. Subresources follow their resource. */
 struct ks_resource {
 	uint32_t group, version; /* "" for the core group */
@@ -127,6 +131,8 @@ struct ks_resource {
 	uint16_t storage;        /* index of the resource in whose version objects are kept; its own mostly */
 	uint32_t storage_prefix; /* etcd key part: "pods", "minions", "services/specs"; "" when nothing is stored */
 	uint32_t storage_version_hash; /* as discovery shows it; "" when none */
+	uint16_t flags;          /* enum ks_resource_flag */
+	uint16_t reserved;
 };
 
 struct ks_column { /* of a Table */

@@ -438,7 +438,7 @@ local function resource_rows()
 		rows[#rows + 1] = row(text(r.group), text(r.version), text(r.resource), text(r.singular), text(r.kind), text(r.kind_group),
 			text(r.kind_version), r.type, r.list_type, r.bits, r.scope == "Namespaced" and 1 or 0, r.is_subresource, lists.add(r.short), #r.short,
 			lists.add(r.category), #r.category, r.first_column, #r.columns, lists.add(r.selectable), #r.selectable, r.parent, r.storage,
-			text(r.prefix or ""), text(r.hash or ""))
+			text(r.prefix or ""), text(r.hash or ""), r.returns_deleted and 1 or 0, 0)
 	end
 	return rows
 end

@@ -275,6 +275,16 @@ end
 local columns = json.read(options.facts .. "/columns.json")
 local selectors = json.read(options.facts .. "/field-selectors.json")
 
+-- Whether DELETE answers with the object that is gone (OpenAPI tells) rather than with a Status.
+local function returns_deleted(group, version, r, kind)
+	local root = (group == "" and "api" or "apis/" .. group) .. "/" .. version
+	local path = "/" .. root .. (r.scope == "Namespaced" and "/namespaces/{namespace}/" or "/") .. r.resource .. "/{name}"
+	local doc = json.read(options.facts .. "/openapi/" .. root:gsub("/", "__") .. ".json.gz")
+	local operation = doc.paths[path] and doc.paths[path].delete
+	local answer = operation and operation.responses["200"].content["application/json"].schema["$ref"]
+	return answer ~= nil and answer:match("([^.]+)$") == kind
+end
+
 local function emit_stored(out, group, version, r, kind)
 	if not (has(r.verbs, "get") and has(r.verbs, "watch")) then
 		return
@@ -298,6 +308,7 @@ local function emit_resource(out, group, version, r)
 	if r.shortNames then out("  short " .. table.concat(r.shortNames, " ")) end
 	if r.categories then out("  category " .. table.concat(r.categories, " ")) end
 	out("  verbs " .. table.concat(r.verbs, " "))
+	if returns_deleted(group, version, r, kind) then out("  returnsdeleted") end
 	emit_stored(out, group, version, r, kind)
 	local fields = find(selectors, group, version, r.resource)
 	local extra = {}

@@ -106,8 +106,9 @@ function M.decode(text)
 	return (value(text, 1))
 end
 
+-- A file, gzipped when its name says so.
 function M.read(path)
-	local file = assert(io.open(path))
+	local file = assert(path:match("%.gz$") and io.popen("gzip -dc '" .. path .. "'") or io.open(path))
 	local text = file:read("a")
 	file:close()
 	return M.decode(text)

@@ -57,6 +57,8 @@ function resource_line.prefix(r, words) r.prefix = words[2] end
 function resource_line.hash(r, words) r.hash = words[2] end
 function resource_line.selectable(r, words) r.selectable = rest(words, 2) end
 
+function resource_line.returnsdeleted(r) r.returns_deleted = true end
+
 function resource_line.stored(r, words)
 	local group, version, resource = words[2]:match("^([^/]*)/([^/]+)/(.+)$")
 	r.stored = { group = group, version = version, resource = resource }
