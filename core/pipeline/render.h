@@ -1,0 +1,15 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* JSON that the server has written, in other clothes. */
+#ifndef KS_PIPELINE_RENDER_H
+#define KS_PIPELINE_RENDER_H
+
+#include "core/util/buf.h"
+#include "core/util/str.h"
+
+/* Indented by two spaces, as encoding/json does for people; what stands in strings is not touched. `json` must be valid. */
+void ks_render_pretty(struct ks_str json, struct ks_buf *out);
+/* YAML as kube-apiserver writes it: keys sorted, lists not indented. 0, -EINVAL when it is no JSON, -ENOMEM. */
+int ks_render_yaml(struct ks_str json, struct ks_buf *out) __attribute__((warn_unused_result));
+
+#endif
