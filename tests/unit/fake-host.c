@@ -366,6 +366,18 @@ static int equal_constant_time(const void *a, const void *b, size_t n)
 	return difference == 0;
 }
 
+static void set_ready(const struct ks_host *host, int ready)
+{
+	struct ks_fake_host *fake = host->context;
+
+	fake->ready = ready;
+}
+
+int ks_fake_ready(const struct ks_fake_host *fake)
+{
+	return fake->ready;
+}
+
 static void wipe(void *p, size_t n)
 {
 	explicit_bzero(p, n);
@@ -391,7 +403,7 @@ struct ks_fake_host *ks_fake_host_new(const char *instance)
 		.timer = host_timer, .informer = ks_fake_informer, .informer_synced = ks_fake_informer_synced,
 		.cached_get = ks_fake_cached_get, .write = ks_fake_write,
 		.metric = host_metric, .metric_add = metric_add, .metric_set = metric_set,
-		.equal_constant_time = equal_constant_time, .wipe = wipe,
+		.equal_constant_time = equal_constant_time, .wipe = wipe, .set_ready = set_ready,
 	};
 	return fake;
 }

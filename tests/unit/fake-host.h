@@ -40,6 +40,8 @@ int ks_fake_create(struct ks_fake_host *fake, const struct ks_interface *iface, 
 void ks_fake_stop(struct ks_fake_host *fake, const struct ks_interface *iface, void *self);
 /* The last error text of create or start; "" when none. */
 const char *ks_fake_error(const struct ks_fake_host *fake);
+/* What the instance said last by set_ready; 0 before. */
+int ks_fake_ready(const struct ks_fake_host *fake);
 /* Everything logged so far, lines "LEVEL text\n". */
 const char *ks_fake_log(struct ks_fake_host *fake);
 /* Lines go to standard error too. */

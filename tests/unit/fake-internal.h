@@ -88,6 +88,7 @@ struct ks_fake_text {
 };
 
 struct ks_fake_host {
+	int ready; /* what the plugin said last by set_ready */
 	struct ks_host host;
 	pthread_mutex_t lock;
 	struct ks_plugin_error error;

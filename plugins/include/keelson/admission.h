@@ -58,6 +58,9 @@ struct ks_admission_result {
 	size_t n_causes;
 	const struct ks_view *warnings; /* Warning: 299 headers, whether allowed or not */
 	size_t n_warnings;
+	/* What the Status's details name, when that isn't the object under review: a missing namespace, say. With code 404 and no message
+	 * the host says `RESOURCE "NAME" not found`. All empty: the object under review. */
+	struct ks_view about_group, about_resource, about_name;
 };
 
 struct ks_admission_ops {

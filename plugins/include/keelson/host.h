@@ -139,6 +139,9 @@ struct ks_host {
 	int (*equal_constant_time)(const void *a, const void *b, size_t n);
 	/* Overwrites a secret so that the compiler can't leave it out. */
 	void (*wipe)(void *p, size_t n);
+
+	/* An instance that has something to finish before the server may be ready says 0 in `create` or `start`, and 1 when it is done. Any thread. */
+	void (*set_ready)(const struct ks_host *host, int ready);
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,28 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* The roles and bindings that a cluster starts with. */
+#ifndef KS_RBAC_BOOTSTRAP_H
+#define KS_RBAC_BOOTSTRAP_H
+
+#include "authz/rbac/objects.h"
+
+/* One default object: what it is and its JSON. */
+struct rbac_default {
+	enum rbac_kind kind;
+	const char *ns, *name;
+	const char *json;
+};
+
+/* Compiled from bootstrap.jsonl. */
+extern const struct rbac_default ks_rbac_defaults[];
+extern const size_t ks_rbac_n_defaults;
+
+struct rbac_bootstrap;
+
+/* Writes the defaults that `objects` does not hold; `done` is called once when all have been answered. All on the executor thread.
+ * NULL when out of memory; NULL too (and `done` called) when nothing has to be written. */
+struct rbac_bootstrap *ks_rbac_bootstrap_start(const struct ks_host *host, const struct rbac_objects *objects, void (*done)(void *arg), void *arg);
+/* When no answer can come any more. NULL is safe. */
+void ks_rbac_bootstrap_free(struct rbac_bootstrap *bootstrap);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "authz/rbac/bootstrap.h"
+#include "tests/unit/fake-host.h"
+
+extern const struct ks_plugin ks_plugin_rbac;
+
+#define GROUP "rbac.authorization.k8s.io"
+
+struct fixture {
+	struct ks_fake_host *fake;
+	const struct ks_interface *iface;
+	void *self;
+	char reason[512];
+};
+
+static struct ks_view view(const char *s)
+{
+	return (struct ks_view){s, strlen(s)};
+}
+
+static void set(struct fixture *f, const char *resource, const char *json)
+{
+	assert_int_equal(ks_fake_object_set(f->fake, GROUP, resource, json), 0);
+}
+
+static int setup_with(void **state, const char *bootstrap)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const char *const config[] = {bootstrap, NULL};
+
+	f->fake = ks_fake_host_new("rbac");
+	f->iface = ks_fake_interface(&ks_plugin_rbac, KS_KIND_AUTHORIZER);
+	assert_int_equal(ks_fake_start(f->fake, f->iface, config, &f->self), KS_DONE);
+	*state = f;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_with(state, "bootstrap=false");
+}
+
+static int setup_bootstrapping(void **state)
+{
+	return setup_with(state, "bootstrap=true");
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	ks_fake_stop(f->fake, f->iface, f->self);
+	ks_fake_host_free(&f->fake);
+	free(f);
+	return 0;
+}
+
+/* What was set since is delivered and indexed. */
+static void settle(struct fixture *f)
+{
+	ks_fake_sync(f->fake);
+	ks_fake_timers_run(f->fake, 10);
+}
+
+static uint32_t decide(struct fixture *f, struct ks_authz_attributes attributes, const char *name, const char *group)
+{
+	const struct ks_authz_ops *ops = f->iface->ops;
+	struct ks_view groups[] = {view(group)};
+	struct ks_user user = {.size = sizeof(user), .name = view(name), .groups = groups, .n_groups = 1};
+	struct ks_authz_result result = {.size = sizeof(result)};
+	struct ks_op *op = ks_fake_op_new(f->fake);
+
+	attributes.size = sizeof(attributes);
+	attributes.user = &user;
+	assert_int_equal(ks_fake_op_wait(op, ops->authorize(f->self, op, &attributes, &result)), KS_DONE);
+	snprintf(f->reason, sizeof(f->reason), "%.*s", (int)result.reason.n, result.reason.p ? result.reason.p : "");
+	ks_fake_op_free(&op);
+	return result.decision;
+}
+
+static uint32_t may(struct fixture *f, const char *user, const char *group, const char *verb, const char *resource, const char *sub, const char *ns,
+	const char *name)
+{
+	return decide(f, (struct ks_authz_attributes){.verb = view(verb), .is_resource = 1, .resource = view(resource), .subresource = view(sub),
+		.namespace_ = view(ns), .name = view(name)}, user, group);
+}
+
+static uint32_t may_path(struct fixture *f, const char *user, const char *verb, const char *path)
+{
+	return decide(f, (struct ks_authz_attributes){.verb = view(verb), .path = view(path)}, user, "none");
+}
+
+static void bindings_give_what_their_role_says(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "roles", "{\"metadata\":{\"namespace\":\"a\",\"name\":\"reader\"},\"rules\":["
+		"{\"verbs\":[\"get\",\"list\"],\"apiGroups\":[\"\"],\"resources\":[\"pods\",\"*/scale\"]},"
+		"{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"resourceNames\":[\"one\"]}]}");
+	set(f, "rolebindings", "{\"metadata\":{\"namespace\":\"a\",\"name\":\"readers\"},\"roleRef\":{\"kind\":\"Role\",\"name\":\"reader\"},\"subjects\":["
+		"{\"kind\":\"User\",\"name\":\"jane\"},{\"kind\":\"Group\",\"name\":\"dev\"},{\"kind\":\"ServiceAccount\",\"name\":\"robot\"}]}");
+	settle(f);
+	assert_int_equal(may(f, "jane", "x", "get", "pods", "", "a", "p"), KS_AUTHZ_ALLOW);
+	assert_string_equal(f->reason, "RBAC: allowed by RoleBinding \"readers/a\" of Role \"reader\" to User \"jane\"");
+	assert_int_equal(may(f, "joe", "dev", "list", "pods", "", "a", ""), KS_AUTHZ_ALLOW);
+	assert_int_equal(may(f, "system:serviceaccount:a:robot", "x", "list", "pods", "", "a", ""), KS_AUTHZ_ALLOW);
+	assert_string_equal(f->reason, "RBAC: allowed by RoleBinding \"readers/a\" of Role \"reader\" to ServiceAccount \"robot/a\"");
+	assert_int_equal(may(f, "jane", "x", "get", "pods", "", "b", "p"), KS_AUTHZ_NO_OPINION);
+	assert_int_equal(may(f, "jane", "x", "delete", "pods", "", "a", "p"), KS_AUTHZ_NO_OPINION);
+	assert_int_equal(may(f, "jane", "x", "get", "pods", "log", "a", "p"), KS_AUTHZ_NO_OPINION);
+	assert_int_equal(may(f, "jane", "x", "get", "deployments", "scale", "a", "p"), KS_AUTHZ_ALLOW);
+	assert_int_equal(may(f, "jane", "x", "get", "configmaps", "", "a", "one"), KS_AUTHZ_ALLOW);
+	assert_int_equal(may(f, "jane", "x", "get", "configmaps", "", "a", "two"), KS_AUTHZ_NO_OPINION);
+}
+
+static void cluster_bindings_hold_everywhere(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "clusterroles", "{\"metadata\":{\"name\":\"all\"},\"rules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]},"
+		"{\"verbs\":[\"get\"],\"nonResourceURLs\":[\"/metrics\",\"/logs/*\"]}]}");
+	set(f, "clusterrolebindings", "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"all\"},\"subjects\":["
+		"{\"kind\":\"User\",\"name\":\"root\"}]}");
+	settle(f);
+	assert_int_equal(may(f, "root", "x", "delete", "nodes", "", "", "n"), KS_AUTHZ_ALLOW);
+	assert_string_equal(f->reason, "RBAC: allowed by ClusterRoleBinding \"b\" of ClusterRole \"all\" to User \"root\"");
+	assert_int_equal(may(f, "root", "x", "get", "pods", "log", "any", "n"), KS_AUTHZ_ALLOW);
+	assert_int_equal(may_path(f, "root", "get", "/metrics"), KS_AUTHZ_ALLOW);
+	assert_int_equal(may_path(f, "root", "get", "/logs/x/y"), KS_AUTHZ_ALLOW);
+	assert_int_equal(may_path(f, "root", "get", "/version"), KS_AUTHZ_NO_OPINION);
+	assert_int_equal(may_path(f, "root", "post", "/metrics"), KS_AUTHZ_NO_OPINION);
+}
+
+static void aggregated_roles_hold_what_they_select(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "clusterroles", "{\"metadata\":{\"name\":\"outer\"},\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{\"to\":\"outer\"}}]}}");
+	set(f, "clusterroles", "{\"metadata\":{\"name\":\"inner\",\"labels\":{\"to\":\"outer\"}},"
+		"\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchExpressions\":[{\"key\":\"part\",\"operator\":\"Exists\"}]}]}}");
+	set(f, "clusterroles", "{\"metadata\":{\"name\":\"leaf\",\"labels\":{\"part\":\"1\"}},"
+		"\"rules\":[{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"pods\"]}]}");
+	set(f, "clusterrolebindings", "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"outer\"},\"subjects\":["
+		"{\"kind\":\"User\",\"name\":\"jane\"}]}");
+	settle(f);
+	assert_int_equal(may(f, "jane", "x", "get", "pods", "", "a", "p"), KS_AUTHZ_ALLOW);
+	assert_int_equal(may(f, "jane", "x", "list", "pods", "", "a", "p"), KS_AUTHZ_NO_OPINION);
+}
+
+static void changes_take_effect(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "clusterroles", "{\"metadata\":{\"name\":\"r\"},\"rules\":[{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"pods\"]}]}");
+	settle(f);
+	assert_int_equal(may(f, "jane", "x", "get", "pods", "", "a", "p"), KS_AUTHZ_NO_OPINION);
+	set(f, "clusterrolebindings", "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"r\"},\"subjects\":["
+		"{\"kind\":\"User\",\"name\":\"jane\"}]}");
+	settle(f);
+	assert_int_equal(may(f, "jane", "x", "get", "pods", "", "a", "p"), KS_AUTHZ_ALLOW);
+	assert_int_equal(ks_fake_object_delete(f->fake, GROUP, "clusterroles", "", "r"), 0);
+	settle(f);
+	assert_int_equal(may(f, "jane", "x", "get", "pods", "", "a", "p"), KS_AUTHZ_NO_OPINION);
+	assert_string_equal(f->reason, "RBAC: clusterrole.rbac.authorization.k8s.io \"r\" not found");
+}
+
+static void privileged_groups_need_no_binding(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(may(f, "root", "system:masters", "delete", "nodes", "", "", "n"), KS_AUTHZ_ALLOW);
+}
+
+static int fail_first_write(void *arg, const struct ks_write *write, const char **body_r)
+{
+	int *n = arg;
+
+	(void)write;
+	*body_r = "{}";
+	return (*n)++ == 0 ? 404 : 201;
+}
+
+static void defaults_are_written_once_the_rest_is_known(void **state)
+{
+	struct fixture *f = *state;
+	int n = 0;
+
+	ks_fake_on_write(f->fake, fail_first_write, &n);
+	set(f, "clusterroles", "{\"metadata\":{\"name\":\"admin\"}}");
+	settle(f);
+	assert_int_equal(ks_fake_ready(f->fake), 0);
+	assert_int_equal(ks_fake_writes_run(f->fake), ks_rbac_n_defaults - 1);
+	assert_int_equal(ks_fake_ready(f->fake), 0);
+	ks_fake_timers_run(f->fake, 1000);
+	assert_int_equal(ks_fake_writes_run(f->fake), 1);
+	assert_int_equal(ks_fake_ready(f->fake), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(bindings_give_what_their_role_says, setup, teardown),
+		cmocka_unit_test_setup_teardown(cluster_bindings_hold_everywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(aggregated_roles_hold_what_they_select, setup, teardown),
+		cmocka_unit_test_setup_teardown(changes_take_effect, setup, teardown),
+		cmocka_unit_test_setup_teardown(privileged_groups_need_no_binding, setup, teardown),
+		cmocka_unit_test_setup_teardown(defaults_are_written_once_the_rest_is_known, setup_bootstrapping, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
