@@ -57,7 +57,7 @@ struct ks_type {
 	uint32_t name_table; /* STRUCT: index into `slots` of its hash table of field names: see ks_schema_slot */
 	uint16_t name_table_size; /* a power of two, 0 for a struct without fields */
 	uint16_t enum_first, n_enum; /* into `enums`: allowed values of a named string, as imported */
-	uint16_t reserved2;
+	uint16_t is_union; /* a STRUCT of which one member is set (+union): see the fields' flags */
 };
 
 enum ks_field_flag {
@@ -76,6 +76,7 @@ enum ks_field_flag {
 	KS_FIELD_PROTO_NONE = 1 << 12, /* not in protobuf */
 	KS_FIELD_DEFAULT_OURS = 1 << 13, /* default_value comes from .rules (what upstream says in code): not shown in OpenAPI */
 	KS_FIELD_LIST_SAID = 1 << 14, /* the list kind was declared, not just assumed atomic */
+	KS_FIELD_PATCH_REPLACE = 1 << 15, /* patchStrategy replace: what happens anyway, but said */
 };
 
 /* A member of a STRUCT. Embedded (`,inline`) structs are flattened into their parent, in the order of declaration. */

@@ -20,7 +20,7 @@ local LIST_KIND = { atomic = 0, set = 1, map = 2 }
 local FLAG = {
 	omitempty = 1 << 0, omitzero = 1 << 1, pointer = 1 << 2, required = 1 << 3, nullable = 1 << 4, element_pointer = 1 << 5,
 	retain_keys = 1 << 6, patch_merge = 1 << 7, atomic = 1 << 8, granular = 1 << 9, union_member = 1 << 10,
-	discriminator = 1 << 11, proto_none = 1 << 12, default_ours = 1 << 13, list_said = 1 << 14,
+	discriminator = 1 << 11, proto_none = 1 << 12, default_ours = 1 << 13, list_said = 1 << 14, patch_replace = 1 << 15,
 }
 local VERB = { get = 1, list = 2, watch = 4, create = 8, update = 16, patch = 32, delete = 64, deletecollection = 128, proxy = 256, connect = 512 }
 local NONE = 0xffff
@@ -89,7 +89,7 @@ end
 local function new_type(t)
 	return {
 		class = t.class, list_kind = t.list_kind or 0, atomic = t.atomic and 1 or 0, message = t.message and 1 or 0, element = t.element or 0,
-		n_fields = 0, first_field = 0, name = t.name or "", name_table = 0, name_table_size = 0, enum_first = t.enum_first or 0, n_enum = t.n_enum or 0,
+		n_fields = 0, first_field = 0, union = t.union, name = t.name or "", name_table = 0, name_table_size = 0, enum_first = t.enum_first or 0, n_enum = t.n_enum or 0,
 	}
 end
 
@@ -152,7 +152,7 @@ local function declare_types()
 			t.key = key
 			declared[key] = t
 			if t.class == "struct" then
-				t.index = add_type(key, { class = STRUCT, name = s.model .. "." .. t.name, atomic = t.atomic })
+				t.index = add_type(key, { class = STRUCT, name = s.model .. "." .. t.name, atomic = t.atomic, union = t.union })
 			elseif t.class == "enum" then
 				local values = sorted_unique(t.values)
 				add_type(key, { class = CLASS.string, name = s.model .. "." .. t.name, enum_first = enums.add(values), n_enum = #values })
@@ -194,6 +194,7 @@ local function field_flags(f, struct)
 	set(f.nullable, "nullable")
 	set(f.patch and f.patch:find("retainKeys"), "retain_keys")
 	set(f.patch and f.patch:find("merge"), "patch_merge")
+	set(f.patch and f.patch:find("replace"), "patch_replace")
 	set(f.map == "atomic", "atomic")
 	set(f.map == "granular", "granular")
 	set(f.list, "list_said")
@@ -417,7 +418,7 @@ local function type_rows()
 	for i = 0, #types do
 		local t = types[i]
 		rows[#rows + 1] = row(t.class, t.list_kind, t.atomic, t.message, t.element, t.n_fields, t.first_field, text(t.name), t.name_table,
-			t.name_table_size, t.enum_first, t.n_enum, 0)
+			t.name_table_size, t.enum_first, t.n_enum, t.union and 1 or 0)
 	end
 	return rows
 end

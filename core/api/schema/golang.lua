@@ -107,6 +107,11 @@ local function parse_const(self, line)
 		self.const_text[name] = text
 		return
 	end
+	name, go_type, text = line:match("^%s*(%w+)%s*=%s*(%w+)%(([%w%.]+)%)")
+	if name then
+		self.consts[#self.consts + 1] = { name = name, type = go_type, ref = text }
+		return
+	end
 	name, text = line:match('^%s*(%w+)%s*=%s*"([^"]*)"')
 	if name then
 		self.const_text[name] = text
@@ -233,8 +238,9 @@ function M.load(dir, import)
 	return self
 end
 
--- The constants of a named type, aliases followed, in order of declaration.
-function Package:constants(type_name)
+-- The constants of a named type, aliases followed, in order of declaration. `resolve(package, alias, name)` finds those of
+-- other packages.
+function Package:constants(type_name, resolve)
 	local names = { [type_name] = true }
 	for name, t in pairs(self.types) do
 		if t.kind == "alias" and t.go_type == type_name then
@@ -244,7 +250,9 @@ function Package:constants(type_name)
 	local out = {}
 	for _, c in ipairs(self.consts) do
 		if names[c.type] then
-			out[#out + 1] = c.text or self.const_text[c.ref] or error(self.import .. ": constant " .. c.name)
+			local alias, name = (c.ref or ""):match("^(%w+)%.(%w+)$")
+			local text = c.text or self.const_text[c.ref] or alias and resolve(self, alias, name)
+			out[#out + 1] = text or error(self.import .. ": constant " .. c.name)
 		end
 	end
 	return out

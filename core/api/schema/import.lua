@@ -241,12 +241,17 @@ local function emit_struct(out, package, t)
 	end
 end
 
+local function foreign_constant(package, alias, name)
+	local from = load_package(package.imports[alias]) or error("no source for " .. alias)
+	return from.const_text[name]
+end
+
 local function emit_type(out, package, t)
 	if t.kind == "struct" then
 		emit_struct(out, package, t)
 	elseif t.markers.enum then
 		out("enum " .. t.name)
-		for _, text in ipairs(package:constants(t.name)) do
+		for _, text in ipairs(package:constants(t.name, foreign_constant)) do
 			out("  value " .. text)
 		end
 	else
