@@ -78,7 +78,8 @@ int ks_version_compare(struct ks_str a, struct ks_str b)
 	return x.stability < 0 ? ks_str_cmp(a, b) : 0;
 }
 
-/* Built-in groups keep the order of their tables, custom ones follow by name; so what belongs together stands together. */
+/* Built-in groups keep the order of their tables, custom ones follow by name; so what belongs together stands together.
+ */
 static int compare_served(const void *a, const void *b)
 {
 	const struct served *x = a, *y = b;
@@ -302,10 +303,18 @@ static void add_texts(struct ks_document *doc, const struct ks_schema *s, const 
 
 static void add_verbs(struct ks_document *doc, uint16_t verbs)
 {
-	static const struct { uint16_t bit; const char *name; } names[] = {
-		{KS_VERB_CONNECT, "connect"}, {KS_VERB_CREATE, "create"}, {KS_VERB_DELETE, "delete"},
-		{KS_VERB_DELETECOLLECTION, "deletecollection"}, {KS_VERB_GET, "get"}, {KS_VERB_LIST, "list"}, {KS_VERB_PATCH, "patch"},
-		{KS_VERB_PROXY, "proxy"}, {KS_VERB_UPDATE, "update"}, {KS_VERB_WATCH, "watch"},
+	static const struct { uint16_t bit; const char *name;
+	} names[] = {
+		{KS_VERB_CONNECT, "connect"},
+		{KS_VERB_CREATE, "create"},
+		{KS_VERB_DELETE, "delete"},
+		{KS_VERB_DELETECOLLECTION, "deletecollection"},
+		{KS_VERB_GET, "get"},
+		{KS_VERB_LIST, "list"},
+		{KS_VERB_PATCH, "patch"},
+		{KS_VERB_PROXY, "proxy"},
+		{KS_VERB_UPDATE, "update"},
+		{KS_VERB_WATCH, "watch"},
 	};
 
 	ks_document_enter(doc, "verbs", '[');
@@ -344,7 +353,8 @@ static void add_plain_resource(struct ks_document *doc, const struct ks_schema *
 	ks_document_close(doc, '}');
 }
 
-int ks_discovery_resources(const struct ks_discovery *d, struct ks_str group, struct ks_str version, struct ks_bytes **out_r)
+int ks_discovery_resources(
+	const struct ks_discovery *d, struct ks_str group, struct ks_str version, struct ks_bytes **out_r)
 {
 	struct served_list list;
 	struct ks_document doc;
@@ -466,7 +476,8 @@ static void add_aggregated_group(struct ks_document *doc, const struct served_li
 	ks_document_close(doc, '}');
 }
 
-int ks_discovery_aggregated(const struct ks_discovery *d, bool core, enum ks_discovery_form form, struct ks_bytes **out_r)
+int ks_discovery_aggregated(
+	const struct ks_discovery *d, bool core, enum ks_discovery_form form, struct ks_bytes **out_r)
 {
 	struct served_list list;
 	struct ks_document doc;
@@ -477,7 +488,8 @@ int ks_discovery_aggregated(const struct ks_discovery *d, bool core, enum ks_dis
 	ks_document_init(&doc);
 	ks_document_open(&doc, '{');
 	ks_document_add(&doc, "kind", "APIGroupDiscoveryList");
-	ks_document_add(&doc, "apiVersion", form == KS_DISCOVERY_V2 ? "apidiscovery.k8s.io/v2" : "apidiscovery.k8s.io/v2beta1");
+	ks_document_add(
+		&doc, "apiVersion", form == KS_DISCOVERY_V2 ? "apidiscovery.k8s.io/v2" : "apidiscovery.k8s.io/v2beta1");
 	ks_document_add_raw(&doc, "metadata", "{}");
 	ks_document_enter(&doc, "items", '[');
 	for (size_t i = 0; i < list.n; i++) {

@@ -34,9 +34,11 @@ int ks_discovery_versions(const struct ks_discovery *d, struct ks_bytes **out_r)
 /* /apis: APIGroupList */
 int ks_discovery_groups(const struct ks_discovery *d, struct ks_bytes **out_r) __attribute__((warn_unused_result));
 /* /apis/GROUP: APIGroup */
-int ks_discovery_group(const struct ks_discovery *d, struct ks_str group, struct ks_bytes **out_r) __attribute__((warn_unused_result));
+int ks_discovery_group(const struct ks_discovery *d, struct ks_str group, struct ks_bytes **out_r)
+	__attribute__((warn_unused_result));
 /* /api/v1 (group "") and /apis/GROUP/VERSION: APIResourceList */
-int ks_discovery_resources(const struct ks_discovery *d, struct ks_str group, struct ks_str version, struct ks_bytes **out_r)
+int ks_discovery_resources(
+	const struct ks_discovery *d, struct ks_str group, struct ks_str version, struct ks_bytes **out_r)
 	__attribute__((warn_unused_result));
 /* APIGroupDiscoveryList: of /api (`core`) or /apis. */
 int ks_discovery_aggregated(const struct ks_discovery *d, bool core, enum ks_discovery_form form, struct ks_bytes **out_r)
@@ -45,7 +47,8 @@ int ks_discovery_aggregated(const struct ks_discovery *d, bool core, enum ks_dis
 /* The media type of an aggregated form, as Content-Type has it. */
 const char *ks_discovery_content_type(enum ks_discovery_form form);
 
-/* Orders versions as Kubernetes does: v2, v1, v1beta1, v1alpha1, then other names by alphabet. Negative: `a` comes first. */
+/* Orders versions as Kubernetes does: v2, v1, v1beta1, v1alpha1, then other names by alphabet.
+ * Negative: `a` comes first. */
 int ks_version_compare(struct ks_str a, struct ks_str b);
 
 #endif

@@ -16,7 +16,8 @@ static const struct plain_document {
 	enum ks_openapi_media produces;
 	bool issuer;
 } plain_documents[] = {
-	{".well-known/openid-configuration", "getServiceAccountIssuerOpenIDConfiguration", "WellKnown", NULL, KS_MEDIA_JSON, true},
+	{".well-known/openid-configuration", "getServiceAccountIssuerOpenIDConfiguration", "WellKnown", NULL, KS_MEDIA_JSON,
+		true},
 	{"api", "getCoreAPIVersions", "core", META "APIVersions", KS_MEDIA_ALL, false},
 	{"apis", "getAPIVersions", "apis", META "APIGroupList", KS_MEDIA_ALL, false},
 	{"openid/v1/jwks", "getServiceAccountIssuerOpenIDKeyset", "openid", NULL, KS_MEDIA_KEY_SET, true},
@@ -128,7 +129,8 @@ static int collect_entries(const struct ks_openapi *api, struct entry_list *list
 			if (d->is_served && !d->is_served(s, gv, d->data))
 				continue;
 			add_group_entry(list, s, gv);
-			add_entry(list, (struct entry){.s = s, .gv = gv}, ks_schema_text(s, gv->group), ks_schema_text(s, gv->version));
+			add_entry(
+				list, (struct entry){.s = s, .gv = gv}, ks_schema_text(s, gv->group), ks_schema_text(s, gv->version));
 		}
 	}
 	if (list->failed) {
@@ -186,7 +188,8 @@ static void add_plain_path(struct ks_openapi_writer *w, const struct plain_docum
 static void add_group_path(struct ks_openapi_writer *w, const char *path_text, const char *group)
 {
 	struct ks_buf path = {0}, id = {0}, tag = {0};
-	struct ks_openapi_operation o = {.method = "get", .answer = KS_BODY_TYPE, .answer_type = ks_schema_find_type(w->s, META "APIGroup")};
+	struct ks_openapi_operation o = {
+		.method = "get", .answer = KS_BODY_TYPE, .answer_type = ks_schema_find_type(w->s, META "APIGroup")};
 
 	ks_buf_printf(&path, "/%s/", path_text);
 	ks_buf_add_str(&id, "get");
@@ -229,8 +232,8 @@ static void add_head(struct ks_openapi_writer *w, const char *key, const char *v
 	ks_document_enter(doc, "paths", '{');
 }
 
-static const char security_schemes[] =
-	"{\"BearerToken\":{\"type\":\"apiKey\",\"description\":\"Bearer Token authentication\",\"name\":\"authorization\",\"in\":\"header\"}}";
+static const char security_schemes[] = "{\"BearerToken\":{\"type\":\"apiKey\",\"description\":\"Bearer Token "
+									   "authentication\",\"name\":\"authorization\",\"in\":\"header\"}}";
 
 static int write_v3(const struct ks_openapi *api, const struct entry *e, struct ks_bytes **out_r)
 {

@@ -22,10 +22,12 @@ struct ks_openapi {
 /* /openapi/v3: where the documents are, each with its hash. */
 int ks_openapi_v3_index(const struct ks_openapi *api, struct ks_bytes **out_r) __attribute__((warn_unused_result));
 /* /openapi/v3/PATH, such as "apis/apps/v1", "api" or "version". */
-int ks_openapi_v3_document(const struct ks_openapi *api, struct ks_str path, struct ks_bytes **out_r) __attribute__((warn_unused_result));
+int ks_openapi_v3_document(const struct ks_openapi *api, struct ks_str path, struct ks_bytes **out_r)
+	__attribute__((warn_unused_result));
 /* The hash of a document as the index has it (its ?hash= and ETag), without making the document: it changes when the
  * tables, the path or the server's version do. */
-int ks_openapi_v3_hash(const struct ks_openapi *api, struct ks_str path, char hash_r[KS_DOCUMENT_HASH_SIZE]) __attribute__((warn_unused_result));
+int ks_openapi_v3_hash(const struct ks_openapi *api, struct ks_str path, char hash_r[KS_DOCUMENT_HASH_SIZE])
+	__attribute__((warn_unused_result));
 /* /openapi/v2 as JSON: everything in one. */
 int ks_openapi_v2_document(const struct ks_openapi *api, struct ks_bytes **out_r) __attribute__((warn_unused_result));
 

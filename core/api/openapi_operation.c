@@ -33,16 +33,16 @@ static const struct {
 
 static const char *const media_types[][6] = {
 	[KS_MEDIA_ALL] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"},
-	[KS_MEDIA_STREAM] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/json;stream=watch",
-		"application/vnd.kubernetes.protobuf;stream=watch"},
+	[KS_MEDIA_STREAM] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf",
+		"application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"},
 	[KS_MEDIA_LOG] = {"text/plain", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"},
 	[KS_MEDIA_JSON] = {"application/json"},
 	[KS_MEDIA_KEY_SET] = {"application/jwk-set+json"},
 	[KS_MEDIA_ANY] = {"*/*"},
 };
 
-static const char *const patch_types[] = {"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json",
-	"application/apply-patch+yaml", NULL};
+static const char *const patch_types[] = {"application/json-patch+json", "application/merge-patch+json",
+	"application/strategic-merge-patch+json", "application/apply-patch+yaml", NULL};
 static const char *const any_type[] = {"*/*", NULL};
 
 static void add_parameter(struct ks_openapi_writer *w, const char *name, const char *in, const char *type)
@@ -166,7 +166,8 @@ static void add_operation_parameters(struct ks_openapi_writer *w, const struct k
 	ks_document_close(&w->doc, ']');
 }
 
-static void add_answer(struct ks_openapi_writer *w, const struct ks_openapi_operation *o, const char *code, const char *description)
+static void add_answer(
+	struct ks_openapi_writer *w, const struct ks_openapi_operation *o, const char *code, const char *description)
 {
 	ks_document_enter(&w->doc, code, '{');
 	ks_document_add(&w->doc, "description", description);
@@ -234,7 +235,8 @@ static void add_operation(struct ks_openapi_writer *w, const struct ks_openapi_o
 	ks_document_close(doc, '}');
 }
 
-void ks_openapi_path(struct ks_openapi_writer *w, struct ks_str path, const struct ks_openapi_operation *operations, size_t n, uint16_t options)
+void ks_openapi_path(struct ks_openapi_writer *w, struct ks_str path, const struct ks_openapi_operation *operations,
+	size_t n, uint16_t options)
 {
 	uint64_t common = UINT64_MAX;
 	struct ks_document *doc = &w->doc;

@@ -69,21 +69,30 @@ static struct ks_str make_id(struct path_maker *m, const char *prefix, const cha
 	return ks_buf_str(id);
 }
 
-static struct ks_openapi_operation *add_operation(struct path_maker *m, const char *method, const char *action, struct ks_str id, uint64_t parameters)
+static struct ks_openapi_operation *add_operation(
+	struct path_maker *m, const char *method, const char *action, struct ks_str id, uint64_t parameters)
 {
 	struct ks_openapi_operation *o = &m->operations[m->n++];
 
 	*o = (struct ks_openapi_operation){
-		.method = method, .action = action, .id = id, .parameters = parameters, .tag = m->tag.data,
-		.answer = KS_BODY_TYPE, .answer_type = m->r->type,
-		.kind_group = text_of(m, m->r->kind_group), .kind_version = text_of(m, m->r->kind_version), .kind = text_of(m, m->r->kind),
+		.method = method,
+		.action = action,
+		.id = id,
+		.parameters = parameters,
+		.tag = m->tag.data,
+		.answer = KS_BODY_TYPE,
+		.answer_type = m->r->type,
+		.kind_group = text_of(m, m->r->kind_group),
+		.kind_version = text_of(m, m->r->kind_version),
+		.kind = text_of(m, m->r->kind),
 	};
 	return o;
 }
 
 static void add_list(struct path_maker *m, uint64_t where, const char *tail)
 {
-	struct ks_openapi_operation *o = add_operation(m, "get", "list", make_id(m, "list", "", tail), KS_PARAMS_LIST | where);
+	struct ks_openapi_operation *o =
+		add_operation(m, "get", "list", make_id(m, "list", "", tail), KS_PARAMS_LIST | where);
 
 	o->answer_type = m->r->list_type;
 	o->produces = KS_MEDIA_STREAM;
@@ -91,7 +100,8 @@ static void add_list(struct path_maker *m, uint64_t where, const char *tail)
 
 static void add_watch(struct path_maker *m, const char *action, uint64_t where, const char *tail)
 {
-	struct ks_openapi_operation *o = add_operation(m, "get", action, make_id(m, "watch", "", tail), KS_PARAMS_LIST | where);
+	struct ks_openapi_operation *o =
+		add_operation(m, "get", action, make_id(m, "watch", "", tail), KS_PARAMS_LIST | where);
 
 	o->answer_type = m->w->watch_event;
 	o->produces = KS_MEDIA_STREAM;
@@ -99,7 +109,8 @@ static void add_watch(struct path_maker *m, const char *action, uint64_t where, 
 
 static void add_create(struct path_maker *m, uint64_t where)
 {
-	struct ks_openapi_operation *o = add_operation(m, "post", "post", make_id(m, "create", "", ""), KS_PARAMS_WRITE | where);
+	struct ks_openapi_operation *o =
+		add_operation(m, "post", "post", make_id(m, "create", "", ""), KS_PARAMS_WRITE | where);
 
 	o->body = KS_BODY_TYPE;
 	o->body_type = m->r->type;
@@ -109,7 +120,8 @@ static void add_create(struct path_maker *m, uint64_t where)
 
 static void add_update(struct path_maker *m, uint64_t where)
 {
-	struct ks_openapi_operation *o = add_operation(m, "put", "put", make_id(m, "replace", "", ""), KS_PARAMS_WRITE | where);
+	struct ks_openapi_operation *o =
+		add_operation(m, "put", "put", make_id(m, "replace", "", ""), KS_PARAMS_WRITE | where);
 
 	o->body = KS_BODY_TYPE;
 	o->body_type = m->r->type;
@@ -119,7 +131,8 @@ static void add_update(struct path_maker *m, uint64_t where)
 
 static void add_patch(struct path_maker *m, uint64_t where)
 {
-	struct ks_openapi_operation *o = add_operation(m, "patch", "patch", make_id(m, "patch", "", ""), KS_PARAMS_PATCH | where);
+	struct ks_openapi_operation *o =
+		add_operation(m, "patch", "patch", make_id(m, "patch", "", ""), KS_PARAMS_PATCH | where);
 
 	o->body = KS_BODY_PATCH;
 	o->body_required = true;
@@ -128,7 +141,8 @@ static void add_patch(struct path_maker *m, uint64_t where)
 
 static void add_delete(struct path_maker *m, uint64_t where)
 {
-	struct ks_openapi_operation *o = add_operation(m, "delete", "delete", make_id(m, "delete", "", ""), KS_PARAMS_DELETE | where);
+	struct ks_openapi_operation *o =
+		add_operation(m, "delete", "delete", make_id(m, "delete", "", ""), KS_PARAMS_DELETE | where);
 
 	o->body = KS_BODY_TYPE;
 	o->body_type = m->w->delete_options;
@@ -140,7 +154,8 @@ static void add_delete(struct path_maker *m, uint64_t where)
 static void add_delete_collection(struct path_maker *m, uint64_t where)
 {
 	struct ks_str id = make_id(m, "delete", "Collection", "");
-	struct ks_openapi_operation *o = add_operation(m, "delete", "deletecollection", id, KS_PARAMS_DELETE_COLLECTION | where);
+	struct ks_openapi_operation *o =
+		add_operation(m, "delete", "deletecollection", id, KS_PARAMS_DELETE_COLLECTION | where);
 
 	o->body = KS_BODY_TYPE;
 	o->body_type = m->w->delete_options;
@@ -148,7 +163,8 @@ static void add_delete_collection(struct path_maker *m, uint64_t where)
 }
 
 /* Writes the path that is root + `middle` + resource + `tail` with the operations collected. */
-static void flush_path(struct path_maker *m, const char *middle, const char *resource, const char *tail, uint16_t options)
+static void flush_path(
+	struct path_maker *m, const char *middle, const char *resource, const char *tail, uint16_t options)
 {
 	ks_buf_clear(&m->path);
 	ks_buf_add(&m->path, m->root.data, m->root.len);
@@ -245,7 +261,8 @@ static bool is_connect(const struct path_maker *m)
 
 static uint16_t log_options(const struct path_maker *m)
 {
-	const struct ks_kind *k = ks_schema_find_kind(m->w->s, KS_STR_LIT(""), KS_STR_LIT("v1"), KS_STR_LIT("PodLogOptions"));
+	const struct ks_kind *k =
+		ks_schema_find_kind(m->w->s, KS_STR_LIT(""), KS_STR_LIT("v1"), KS_STR_LIT("PodLogOptions"));
 
 	return k ? k->type : 0;
 }

@@ -60,17 +60,19 @@ enum ks_openapi_parameter {
 };
 
 #define KS_PARAM(name) (UINT64_C(1) << KS_PARAM_##name)
-#define KS_PARAMS_LIST (KS_PARAM(ALLOW_BOOKMARKS) | KS_PARAM(CONTINUE) | KS_PARAM(FIELD_SELECTOR) | KS_PARAM(LABEL_SELECTOR) | KS_PARAM(LIMIT) | \
-	KS_PARAM(PRETTY) | KS_PARAM(VERSION) | KS_PARAM(VERSION_MATCH) | KS_PARAM(INITIAL_EVENTS) | KS_PARAM(SHARD) | KS_PARAM(TIMEOUT) | KS_PARAM(WATCH))
-#define KS_PARAMS_DELETE (KS_PARAM(DRY_RUN) | KS_PARAM(GRACE_PERIOD) | KS_PARAM(IGNORE_READ_ERROR) | KS_PARAM(ORPHAN) | KS_PARAM(PRETTY) | \
-	KS_PARAM(PROPAGATION))
+#define KS_PARAMS_LIST (KS_PARAM(ALLOW_BOOKMARKS) | KS_PARAM(CONTINUE) | KS_PARAM(FIELD_SELECTOR) | \
+	KS_PARAM(LABEL_SELECTOR) | KS_PARAM(LIMIT) | KS_PARAM(PRETTY) | KS_PARAM(VERSION) | KS_PARAM(VERSION_MATCH) | \
+	KS_PARAM(INITIAL_EVENTS) | KS_PARAM(SHARD) | KS_PARAM(TIMEOUT) | KS_PARAM(WATCH))
+#define KS_PARAMS_DELETE (KS_PARAM(DRY_RUN) | KS_PARAM(GRACE_PERIOD) | KS_PARAM(IGNORE_READ_ERROR) | \
+	KS_PARAM(ORPHAN) | KS_PARAM(PRETTY) | KS_PARAM(PROPAGATION))
 #define KS_PARAMS_DELETE_COLLECTION (KS_PARAMS_DELETE | (KS_PARAMS_LIST & ~(KS_PARAM(ALLOW_BOOKMARKS) | KS_PARAM(WATCH))))
 #define KS_PARAMS_WRITE (KS_PARAM(DRY_RUN) | KS_PARAM(FIELD_MANAGER) | KS_PARAM(FIELD_VALIDATION) | KS_PARAM(PRETTY))
 #define KS_PARAMS_PATCH (KS_PARAMS_WRITE | KS_PARAM(FORCE))
 
 /* Writes a path with its operations, of which all have `common` in the path (name, namespace, path). What all operations
  * take is written once, with the query parameters that the fields of `options` (a STRUCT, or 0) are. */
-void ks_openapi_path(struct ks_openapi_writer *w, struct ks_str path, const struct ks_openapi_operation *operations, size_t n, uint16_t options);
+void ks_openapi_path(struct ks_openapi_writer *w, struct ks_str path, const struct ks_openapi_operation *operations,
+	size_t n, uint16_t options);
 
 /* {"$ref": ...}, marking the type used. */
 void ks_openapi_ref(struct ks_openapi_writer *w, uint16_t type);
@@ -79,7 +81,8 @@ void ks_openapi_ref_patch(struct ks_openapi_writer *w);
 int ks_openapi_schemas(struct ks_openapi_writer *w) __attribute__((warn_unused_result));
 
 /* The paths of one group version: members of `paths`. 0 or -ENOMEM. */
-int ks_openapi_group_version_paths(struct ks_openapi_writer *w, const struct ks_group_version *gv) __attribute__((warn_unused_result));
+int ks_openapi_group_version_paths(struct ks_openapi_writer *w, const struct ks_group_version *gv)
+	__attribute__((warn_unused_result));
 /* Group as operation ids ("RbacAuthorization") and tags ("rbacAuthorization") have it. */
 void ks_openapi_add_group_id(struct ks_buf *out, const char *group, bool capital);
 

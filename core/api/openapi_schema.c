@@ -139,7 +139,8 @@ static void add_element(struct ks_openapi_writer *w, uint16_t type, bool pointer
 	ks_document_close(&w->doc, '}');
 }
 
-/* The members that say what a value of `type` is. `siblings`: others follow, which a bare $ref can't have beside it in v3. */
+/* The members that say what a value of `type` is. `siblings`: others follow, which a bare $ref can't have beside it in
+ * v3. */
 static void add_value_schema(struct ks_openapi_writer *w, uint16_t type, const char *default_json, bool siblings)
 {
 	const struct ks_type *t = &w->s->types[type];
@@ -189,8 +190,10 @@ static void add_list_extensions(struct ks_openapi_writer *w, const struct ks_fie
 
 static bool has_extensions(const struct ks_field *f)
 {
-	return f->patch_merge_key || f->flags & (KS_FIELD_LIST_SAID | KS_FIELD_ATOMIC | KS_FIELD_GRANULAR | KS_FIELD_PATCH_MERGE |
-		KS_FIELD_PATCH_REPLACE | KS_FIELD_RETAIN_KEYS);
+	return f->patch_merge_key ||
+		f->flags &
+		(KS_FIELD_LIST_SAID | KS_FIELD_ATOMIC | KS_FIELD_GRANULAR | KS_FIELD_PATCH_MERGE | KS_FIELD_PATCH_REPLACE |
+			KS_FIELD_RETAIN_KEYS);
 }
 
 static void add_extensions(struct ks_openapi_writer *w, const struct ks_field *f)
@@ -285,7 +288,8 @@ static void add_kind(struct ks_document *doc, const char *group, const char *ver
 	ks_document_close(doc, '}');
 }
 
-/* Whether a document shows that a type is this kind: kinds that every group has are shown for the core and the document's own. */
+/* Whether a document shows that a type is this kind: kinds that every group has are shown for the core and the
+ * document's own. */
 static bool shows_kind(const struct ks_openapi_writer *w, const struct ks_kind *k)
 {
 	const char *group = text_of(w, k->group);

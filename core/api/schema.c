@@ -80,14 +80,16 @@ static bool text_is(const struct ks_schema *s, uint32_t offset, struct ks_str te
 	return strlen(own) == text.n && (text.n == 0 || memcmp(own, text.p, text.n) == 0);
 }
 
-static bool resource_is(const struct ks_schema *s, uint16_t index, struct ks_str group, struct ks_str version, struct ks_str resource)
+static bool resource_is(
+	const struct ks_schema *s, uint16_t index, struct ks_str group, struct ks_str version, struct ks_str resource)
 {
 	const struct ks_resource *r = &s->resources[index];
 
 	return text_is(s, r->resource, resource) && text_is(s, r->group, group) && text_is(s, r->version, version);
 }
 
-static uint16_t scan_resources(const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str resource)
+static uint16_t scan_resources(
+	const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str resource)
 {
 	for (uint32_t i = 0; i < s->n_resources; i++) {
 		if (resource_is(s, (uint16_t)i, group, version, resource))
@@ -96,7 +98,8 @@ static uint16_t scan_resources(const struct ks_schema *s, struct ks_str group, s
 	return KS_NO_RESOURCE;
 }
 
-uint16_t ks_schema_find_resource(const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str resource)
+uint16_t ks_schema_find_resource(
+	const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str resource)
 {
 	uint32_t mask = s->resource_table_size - 1u;
 	uint32_t h = FNV_START;
@@ -120,7 +123,8 @@ static int compare_text(const struct ks_schema *s, uint32_t offset, struct ks_st
 	return ks_str_cmp(ks_str_from(s->strings + offset), text);
 }
 
-const struct ks_kind *ks_schema_find_kind(const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str kind)
+const struct ks_kind *ks_schema_find_kind(
+	const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str kind)
 {
 	uint32_t low = 0, high = s->n_kinds;
 

@@ -198,17 +198,21 @@ static inline const struct ks_field *ks_schema_field(const struct ks_schema *s, 
  * A resource's hash is that of the text "group/version/resource".
  */
 uint32_t ks_schema_hash(const char *name, size_t n);
-/* Fills such a table of `size` places from `n` hashes; the entry of hash i is i. False when n > size / 2 or size is no power of two. */
-bool ks_schema_hash_fill(uint16_t *table, uint32_t size, const uint32_t *hashes, uint32_t n) __attribute__((warn_unused_result));
+/* Fills such a table of `size` places from `n` hashes; the entry of hash i is i.
+ * False when n > size / 2 or size is no power of two. */
+bool ks_schema_hash_fill(uint16_t *table, uint32_t size, const uint32_t *hashes, uint32_t n)
+	__attribute__((warn_unused_result));
 /* The slot (index among the struct's fields) of a JSON name, exactly as spelled; KS_NO_SLOT when there is none. */
 uint16_t ks_schema_slot(const struct ks_schema *s, uint16_t type, const char *name, size_t n);
 /* The same, letters compared without case (encoding/json does so for what has no exact match). */
 uint16_t ks_schema_slot_fold(const struct ks_schema *s, uint16_t type, const char *name, size_t n);
 
 /* Index of group/version/resource; `resource` may be "pods/status". KS_NO_RESOURCE when it isn't served. */
-uint16_t ks_schema_find_resource(const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str resource);
+uint16_t ks_schema_find_resource(
+	const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str resource);
 /* NULL when there is no such kind. */
-const struct ks_kind *ks_schema_find_kind(const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str kind);
+const struct ks_kind *ks_schema_find_kind(
+	const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str kind);
 /* STRUCT by OpenAPI name; 0 when there is none. Slow: for set-up. */
 uint16_t ks_schema_find_type(const struct ks_schema *s, const char *name);
 

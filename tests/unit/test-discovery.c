@@ -101,7 +101,8 @@ static void test_groups_prefer_their_first_version(void **state)
 	assert_int_equal(json_object_array_length(groups), 20);
 	group = json_object_array_get_idx(groups, 5);
 	assert_true(json_object_object_get_ex(group, "preferredVersion", &preferred));
-	assert_string_equal(json_object_to_json_string_ext(preferred, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+	assert_string_equal(
+		json_object_to_json_string_ext(preferred, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
 		"{\"groupVersion\":\"autoscaling/v2\",\"version\":\"v2\"}");
 	json_object_put(o);
 }
@@ -143,10 +144,36 @@ static void test_what_is_not_served_is_not_told(void **state)
 enum { ONE = 1, V1BETA1 = 17, WIDGETS = 25, WIDGET = 33, KIND = 40, TWO = 47, V1 = 63, V10 = 66 };
 
 static const struct ks_resource custom_resources[] = {
-	{.group = TWO, .version = V1, .resource = WIDGETS, .singular = WIDGET, .kind = KIND, .kind_group = TWO, .kind_version = V1, .verbs = KS_VERB_GET},
-	{.group = ONE, .version = V1, .resource = WIDGETS, .singular = WIDGET, .kind = KIND, .kind_group = ONE, .kind_version = V1, .verbs = KS_VERB_GET},
-	{.group = ONE, .version = V1BETA1, .resource = WIDGETS, .singular = WIDGET, .kind = KIND, .kind_group = ONE, .kind_version = V1BETA1},
-	{.group = ONE, .version = V10, .resource = WIDGETS, .singular = WIDGET, .kind = KIND, .kind_group = ONE, .kind_version = V10},
+	{.group = TWO,
+		.version = V1,
+		.resource = WIDGETS,
+		.singular = WIDGET,
+		.kind = KIND,
+		.kind_group = TWO,
+		.kind_version = V1,
+		.verbs = KS_VERB_GET},
+	{.group = ONE,
+		.version = V1,
+		.resource = WIDGETS,
+		.singular = WIDGET,
+		.kind = KIND,
+		.kind_group = ONE,
+		.kind_version = V1,
+		.verbs = KS_VERB_GET},
+	{.group = ONE,
+		.version = V1BETA1,
+		.resource = WIDGETS,
+		.singular = WIDGET,
+		.kind = KIND,
+		.kind_group = ONE,
+		.kind_version = V1BETA1},
+	{.group = ONE,
+		.version = V10,
+		.resource = WIDGETS,
+		.singular = WIDGET,
+		.kind = KIND,
+		.kind_group = ONE,
+		.kind_version = V10},
 };
 static const struct ks_group_version custom_versions[] = {
 	{.group = TWO, .version = V1, .first_resource = 0, .n_resources = 1},
@@ -155,7 +182,11 @@ static const struct ks_group_version custom_versions[] = {
 	{.group = ONE, .version = V10, .first_resource = 3, .n_resources = 1},
 };
 static const struct ks_schema custom = {
-	.resources = custom_resources, .group_versions = custom_versions, .strings = CUSTOM_TEXTS, .n_resources = 4, .n_group_versions = 4,
+	.resources = custom_resources,
+	.group_versions = custom_versions,
+	.strings = CUSTOM_TEXTS,
+	.n_resources = 4,
+	.n_group_versions = 4,
 	.generation = 1,
 };
 
@@ -163,9 +194,12 @@ static void test_custom_groups_follow_in_order(void **state)
 {
 	const struct ks_schema *const both[] = {&ks_schema_builtin, &custom};
 	const struct ks_discovery d = {.schemas = both, .n_schemas = 2};
-	const char *want = "{\"name\":\"one.example.com\",\"versions\":[{\"groupVersion\":\"one.example.com/v10\",\"version\":\"v10\"},"
-		"{\"groupVersion\":\"one.example.com/v1\",\"version\":\"v1\"},{\"groupVersion\":\"one.example.com/v1beta1\",\"version\":\"v1beta1\"}],"
-		"\"preferredVersion\":{\"groupVersion\":\"one.example.com/v10\",\"version\":\"v10\"}},{\"name\":\"two.example.com\"";
+	const char *want =
+		"{\"name\":\"one.example.com\",\"versions\":[{\"groupVersion\":\"one.example.com/v10\",\"version\":\"v10\"},"
+		"{\"groupVersion\":\"one.example.com/v1\",\"version\":\"v1\"},{\"groupVersion\":\"one.example.com/"
+		"v1beta1\",\"version\":\"v1beta1\"}],"
+		"\"preferredVersion\":{\"groupVersion\":\"one.example.com/"
+		"v10\",\"version\":\"v10\"}},{\"name\":\"two.example.com\"";
 	struct ks_bytes *bytes;
 
 	(void)state;
@@ -176,7 +210,8 @@ static void test_custom_groups_follow_in_order(void **state)
 
 static void test_version_order(void **state)
 {
-	static const char *const order[] = {"v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"};
+	static const char *const order[] = {
+		"v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"};
 
 	(void)state;
 	for (size_t i = 0; i + 1 < sizeof(order) / sizeof(order[0]); i++) {
@@ -209,7 +244,8 @@ static void test_document_escapes(void **state)
 	ks_document_close(&doc, '}');
 	bytes = ks_document_finish(&doc);
 	assert_non_null(bytes);
-	assert_true(ks_str_is(ks_str_of(bytes->data, bytes->len), "{\"a\\\"b\":\"line\\u000aand \\\\ \\\"quote\\\"\",\"n\":1}"));
+	assert_true(
+		ks_str_is(ks_str_of(bytes->data, bytes->len), "{\"a\\\"b\":\"line\\u000aand \\\\ \\\"quote\\\"\",\"n\":1}"));
 	ks_bytes_unref(bytes);
 }
 

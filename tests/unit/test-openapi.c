@@ -38,9 +38,12 @@ static struct json_object *index_paths(struct json_object **root_r)
 static int compare_parameters(const void *a, const void *b)
 {
 	struct json_object *x = *(struct json_object *const *)a, *y = *(struct json_object *const *)b;
-	int c = strcmp(json_object_get_string(json_object_object_get(x, "name")), json_object_get_string(json_object_object_get(y, "name")));
+	int c = strcmp(json_object_get_string(json_object_object_get(x, "name")),
+		json_object_get_string(json_object_object_get(y, "name")));
 
-	return c ? c : strcmp(json_object_get_string(json_object_object_get(x, "in")), json_object_get_string(json_object_object_get(y, "in")));
+	return c ? c
+			 : strcmp(json_object_get_string(json_object_object_get(x, "in")),
+				   json_object_get_string(json_object_object_get(y, "in")));
 }
 
 /* {"allOf": [{"$ref": ...}]} and nothing else is what {"$ref": ...} is: with a description it was the former. */
@@ -48,12 +51,14 @@ static struct json_object *bare_reference(struct json_object *o)
 {
 	struct json_object *all_of;
 
-	if (json_object_object_length(o) != 1 || !json_object_object_get_ex(o, "allOf", &all_of) || json_object_array_length(all_of) != 1)
+	if (json_object_object_length(o) != 1 || !json_object_object_get_ex(o, "allOf", &all_of) ||
+		json_object_array_length(all_of) != 1)
 		return NULL;
 	return json_object_get(json_object_array_get_idx(all_of, 0));
 }
 
-/* Takes out what the recorded documents don't have (descriptions) and what has no order or two spellings. Returns the normal form. */
+/* Takes out what the recorded documents don't have (descriptions) and what has no order or two spellings. Returns the
+ * normal form. */
 static struct json_object *normal(struct json_object *o, bool names)
 {
 	struct json_object *out, *reference;
@@ -207,7 +212,8 @@ static void check_references(struct json_object *o, struct json_object *definiti
 		json_object_object_foreach(o, key, value)
 		{
 			if (strcmp(key, "$ref") == 0 && json_object_is_type(value, json_type_string))
-				assert_true(json_object_object_get_ex(definitions, json_object_get_string(value) + strlen("#/definitions/"), NULL));
+				assert_true(json_object_object_get_ex(
+					definitions, json_object_get_string(value) + strlen("#/definitions/"), NULL));
 			check_references(value, definitions);
 		}
 	}
@@ -240,7 +246,8 @@ static void test_v2_tells_kinds(void **state)
 	struct json_object *doc = v2(), *kinds;
 
 	(void)state;
-	kinds = at(at(doc, "definitions", NULL, NULL), "io.k8s.api.apps.v1.Deployment", "x-kubernetes-group-version-kind", NULL);
+	kinds = at(
+		at(doc, "definitions", NULL, NULL), "io.k8s.api.apps.v1.Deployment", "x-kubernetes-group-version-kind", NULL);
 	assert_string_equal(json_object_to_json_string_ext(kinds, JSON_C_TO_STRING_PLAIN),
 		"[{\"group\":\"apps\",\"kind\":\"Deployment\",\"version\":\"v1\"}]");
 	json_object_put(doc);

@@ -24,9 +24,16 @@ static struct ks_str member(struct json_object *o, const char *name)
 
 static uint16_t verbs_of(struct json_object *o)
 {
-	static const struct { const char *name; uint16_t bit; } verbs[] = {
-		{"get", KS_VERB_GET}, {"list", KS_VERB_LIST}, {"watch", KS_VERB_WATCH}, {"create", KS_VERB_CREATE}, {"update", KS_VERB_UPDATE},
-		{"patch", KS_VERB_PATCH}, {"delete", KS_VERB_DELETE}, {"deletecollection", KS_VERB_DELETECOLLECTION},
+	static const struct { const char *name; uint16_t bit;
+	} verbs[] = {
+		{"get", KS_VERB_GET},
+		{"list", KS_VERB_LIST},
+		{"watch", KS_VERB_WATCH},
+		{"create", KS_VERB_CREATE},
+		{"update", KS_VERB_UPDATE},
+		{"patch", KS_VERB_PATCH},
+		{"delete", KS_VERB_DELETE},
+		{"deletecollection", KS_VERB_DELETECOLLECTION},
 	};
 	struct json_object *list = json_object_object_get(o, "verbs");
 	uint16_t bits = 0;
@@ -44,7 +51,8 @@ static void assert_texts(struct json_object *list, uint16_t first, uint16_t n)
 {
 	assert_int_equal(json_object_array_length(list), n);
 	for (uint16_t i = 0; i < n; i++)
-		assert_string_equal(json_object_get_string(json_object_array_get_idx(list, i)), ks_schema_text(s, s->lists[first + i]));
+		assert_string_equal(
+			json_object_get_string(json_object_array_get_idx(list, i)), ks_schema_text(s, s->lists[first + i]));
 }
 
 static const char *text_of(uint32_t offset)
@@ -87,7 +95,8 @@ static void test_every_recorded_kind_is_there(void **state)
 		r = &s->resources[index];
 		assert_string_equal(text_of(r->kind), member(k, "kind").p);
 		assert_string_equal(text_of(r->singular), member(k, "singular").p);
-		assert_int_equal(r->scope, ks_str_is(member(k, "scope"), "Namespaced") ? KS_SCOPE_NAMESPACED : KS_SCOPE_CLUSTER);
+		assert_int_equal(
+			r->scope, ks_str_is(member(k, "scope"), "Namespaced") ? KS_SCOPE_NAMESPACED : KS_SCOPE_CLUSTER);
 		assert_int_equal(r->verbs, verbs_of(k));
 		assert_texts(json_object_object_get(k, "shortNames"), r->first_short_name, r->n_short_names);
 		assert_texts(json_object_object_get(k, "categories"), r->first_category, r->n_categories);
@@ -157,7 +166,8 @@ static void test_embedded_structs_are_flat(void **state)
 {
 	const struct ks_field *secret = field_named("io.k8s.api.core.v1.Volume", "secret");
 	const struct ks_field *kind = field_named("io.k8s.api.core.v1.Pod", "kind");
-	const struct ks_field *groups = field_named("io.k8s.api.admissionregistration.v1.NamedRuleWithOperations", "apiGroups");
+	const struct ks_field *groups =
+		field_named("io.k8s.api.admissionregistration.v1.NamedRuleWithOperations", "apiGroups");
 
 	(void)state;
 	assert_int_equal(secret->proto, 6);
@@ -184,12 +194,19 @@ static void test_lists_know_their_keys(void **state)
 static void test_special_scalars(void **state)
 {
 	(void)state;
-	assert_int_equal(s->types[field_named("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "creationTimestamp")->type].class_, KS_TYPE_TIME);
-	assert_int_equal(s->types[field_named("io.k8s.api.coordination.v1.LeaseSpec", "renewTime")->type].class_, KS_TYPE_MICRO_TIME);
-	assert_int_equal(s->types[field_named("io.k8s.api.core.v1.ServicePort", "targetPort")->type].class_, KS_TYPE_INT_OR_STRING);
+	assert_int_equal(
+		s->types[field_named("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "creationTimestamp")->type].class_,
+		KS_TYPE_TIME);
+	assert_int_equal(
+		s->types[field_named("io.k8s.api.coordination.v1.LeaseSpec", "renewTime")->type].class_, KS_TYPE_MICRO_TIME);
+	assert_int_equal(
+		s->types[field_named("io.k8s.api.core.v1.ServicePort", "targetPort")->type].class_, KS_TYPE_INT_OR_STRING);
 	assert_int_equal(s->types[field_named("io.k8s.api.apps.v1.ControllerRevision", "data")->type].class_, KS_TYPE_RAW);
-	assert_int_equal(s->types[s->types[field_named("io.k8s.api.core.v1.Secret", "data")->type].element].class_, KS_TYPE_BYTES);
-	assert_int_equal(s->types[s->types[field_named("io.k8s.api.core.v1.ResourceRequirements", "limits")->type].element].class_, KS_TYPE_QUANTITY);
+	assert_int_equal(
+		s->types[s->types[field_named("io.k8s.api.core.v1.Secret", "data")->type].element].class_, KS_TYPE_BYTES);
+	assert_int_equal(
+		s->types[s->types[field_named("io.k8s.api.core.v1.ResourceRequirements", "limits")->type].element].class_,
+		KS_TYPE_QUANTITY);
 	assert_true(s->types[field_named("io.k8s.apimachinery.pkg.apis.meta.v1.APIResource", "verbs")->type].proto_message);
 }
 
@@ -230,15 +247,19 @@ static void test_storage(void **state)
 static void test_unknown_resources(void **state)
 {
 	(void)state;
-	assert_int_equal(ks_schema_find_resource(s, KS_STR_LIT(""), KS_STR_LIT("v1"), KS_STR_LIT("deployments")), KS_NO_RESOURCE);
-	assert_int_equal(ks_schema_find_resource(s, KS_STR_LIT("apps"), KS_STR_LIT("v1"), KS_STR_LIT("deployment")), KS_NO_RESOURCE);
-	assert_int_equal(ks_schema_find_resource(s, KS_STR_LIT("a"), KS_STR_LIT("pps/v1"), KS_STR_LIT("deployments")), KS_NO_RESOURCE);
+	assert_int_equal(
+		ks_schema_find_resource(s, KS_STR_LIT(""), KS_STR_LIT("v1"), KS_STR_LIT("deployments")), KS_NO_RESOURCE);
+	assert_int_equal(
+		ks_schema_find_resource(s, KS_STR_LIT("apps"), KS_STR_LIT("v1"), KS_STR_LIT("deployment")), KS_NO_RESOURCE);
+	assert_int_equal(
+		ks_schema_find_resource(s, KS_STR_LIT("a"), KS_STR_LIT("pps/v1"), KS_STR_LIT("deployments")), KS_NO_RESOURCE);
 	assert_int_equal(ks_schema_find_resource(s, KS_STR_LIT(""), KS_STR_LIT(""), KS_STR_LIT("")), KS_NO_RESOURCE);
 }
 
 static void test_find_kind(void **state)
 {
-	const struct ks_kind *scale = ks_schema_find_kind(s, KS_STR_LIT("autoscaling"), KS_STR_LIT("v1"), KS_STR_LIT("Scale"));
+	const struct ks_kind *scale =
+		ks_schema_find_kind(s, KS_STR_LIT("autoscaling"), KS_STR_LIT("v1"), KS_STR_LIT("Scale"));
 	const struct ks_kind *pod = ks_schema_find_kind(s, KS_STR_LIT(""), KS_STR_LIT("v1"), KS_STR_LIT("Pod"));
 
 	(void)state;
@@ -260,7 +281,9 @@ static void test_every_kind_is_found(void **state)
 	for (uint32_t i = 0; i < s->n_kinds; i++) {
 		const struct ks_kind *k = &s->kinds[i];
 
-		assert_ptr_equal(ks_schema_find_kind(s, ks_str_from(text_of(k->group)), ks_str_from(text_of(k->version)), ks_str_from(text_of(k->kind))), k);
+		assert_ptr_equal(ks_schema_find_kind(s, ks_str_from(text_of(k->group)), ks_str_from(text_of(k->version)),
+							 ks_str_from(text_of(k->kind))),
+			k);
 	}
 }
 

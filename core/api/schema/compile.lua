@@ -22,7 +22,10 @@ local FLAG = {
 	retain_keys = 1 << 6, patch_merge = 1 << 7, atomic = 1 << 8, granular = 1 << 9, union_member = 1 << 10,
 	discriminator = 1 << 11, proto_none = 1 << 12, default_ours = 1 << 13, list_said = 1 << 14, patch_replace = 1 << 15,
 }
-local VERB = { get = 1, list = 2, watch = 4, create = 8, update = 16, patch = 32, delete = 64, deletecollection = 128, proxy = 256, connect = 512 }
+local VERB = {
+	get = 1, list = 2, watch = 4, create = 8, update = 16, patch = 32, delete = 64, deletecollection = 128, proxy = 256,
+	connect = 512,
+}
 local NONE = 0xffff
 
 -- The string pool: every text once.
@@ -88,8 +91,9 @@ end
 
 local function new_type(t)
 	return {
-		class = t.class, list_kind = t.list_kind or 0, atomic = t.atomic and 1 or 0, message = t.message and 1 or 0, element = t.element or 0,
-		n_fields = 0, first_field = 0, union = t.union, name = t.name or "", name_table = 0, name_table_size = 0, enum_first = t.enum_first or 0, n_enum = t.n_enum or 0,
+		class = t.class, list_kind = t.list_kind or 0, atomic = t.atomic and 1 or 0, message = t.message and 1 or 0,
+		element = t.element or 0, n_fields = 0, first_field = 0, union = t.union, name = t.name or "",
+		name_table = 0, name_table_size = 0, enum_first = t.enum_first or 0, n_enum = t.n_enum or 0,
 	}
 end
 
@@ -155,7 +159,8 @@ local function declare_types()
 				t.index = add_type(key, { class = STRUCT, name = s.model .. "." .. t.name, atomic = t.atomic, union = t.union })
 			elseif t.class == "enum" then
 				local values = sorted_unique(t.values)
-				add_type(key, { class = CLASS.string, name = s.model .. "." .. t.name, enum_first = enums.add(values), n_enum = #values })
+				local name = s.model .. "." .. t.name
+				add_type(key, { class = CLASS.string, name = name, enum_first = enums.add(values), n_enum = #values })
 			end
 		end
 	end
@@ -169,7 +174,8 @@ local function resolve(where, name)
 	local named = declared[name]
 	if named and named.class == "named" then
 		local element = resolve(where, named.type:match("^%[%](.+)$"))
-		return add_type(name, { class = LIST, element = element, message = named.message, name = named.package.model .. "." .. named.name })
+		local model = named.package.model .. "." .. named.name
+		return add_type(name, { class = LIST, element = element, message = named.message, name = model })
 	end
 	local prefix, element = name:match("^([%[{][%]}])(.+)$")
 	if not prefix then
@@ -219,9 +225,9 @@ local function add_field(struct, f, parent_proto, proto_none)
 		flags = flags | FLAG.proto_none
 	end
 	fields[n_fields] = {
-		name = f.name, type = type_index, flags = flags, proto = f.proto, proto_parent = parent_proto, list_kind = list_kind, n_list_keys = #keys,
-		first_list_key = list_keys.add(keys), merge = f.merge or "", default = f.default or "", enum_first = t.n_enum > 0 and t.enum_first or 0,
-		n_enum = t.n_enum, union = f.oneof or "",
+		name = f.name, type = type_index, flags = flags, proto = f.proto, proto_parent = parent_proto,
+		list_kind = list_kind, n_list_keys = #keys, first_list_key = list_keys.add(keys), merge = f.merge or "",
+		default = f.default or "", enum_first = t.n_enum > 0 and t.enum_first or 0, n_enum = t.n_enum, union = f.oneof or "",
 	}
 	n_fields = n_fields + 1
 	struct.slot_of[f.name] = n_fields - 1
@@ -299,7 +305,8 @@ local function add_kind(group, version, type_key)
 	local name = type_key:match("(%w+)$")
 	local key = name .. "\0" .. group .. "\0" .. version
 	if not kind_at[key] then
-		kind_at[key] = { group = group, version = version, kind = name, type = type_of[type_key] or error("kind " .. type_key, 0), resource = NONE, key = key }
+		local type_index = type_of[type_key] or error("kind " .. type_key, 0)
+		kind_at[key] = { group = group, version = version, kind = name, type = type_index, resource = NONE, key = key }
 		kinds[#kinds + 1] = kind_at[key]
 	end
 end
@@ -359,7 +366,10 @@ local function add_main_resource(s, r)
 	r.bits, r.is_subresource = bits, 0
 	r.index = add_resource(s, r)
 	r.parent = r.index
-	r.list_type = bits & VERB.list ~= 0 and (kind_type(s.group, s.version, r.kind .. "List") or error("no list of " .. r.kind, 0)) or 0
+	r.list_type = 0
+	if bits & VERB.list ~= 0 then
+		r.list_type = kind_type(s.group, s.version, r.kind .. "List") or error("no list of " .. r.kind, 0)
+	end
 	kind_at[r.kind .. "\0" .. s.group .. "\0" .. s.version].resource = r.index
 	r.first_column = #columns
 	for _, c in ipairs(r.columns) do
@@ -367,9 +377,10 @@ local function add_main_resource(s, r)
 	end
 	for _, sub in ipairs(r.subresources) do
 		local entry = {
-			resource = r.resource .. "/" .. sub.name, kind = sub.kind, kind_group = sub.group or s.group, kind_version = sub.version or s.version,
-			scope = r.scope, bits = verb_bits(sub.verbs), is_subresource = 1, parent = r.index, list_type = 0, columns = {}, first_column = 0,
-			short = {}, category = {}, selectable = {}, singular = "", main = r,
+			resource = r.resource .. "/" .. sub.name, kind = sub.kind, kind_group = sub.group or s.group,
+			kind_version = sub.version or s.version, scope = r.scope, bits = verb_bits(sub.verbs), is_subresource = 1,
+			parent = r.index, list_type = 0, columns = {}, first_column = 0, short = {}, category = {}, selectable = {},
+			singular = "", main = r,
 		}
 		entry.index = add_resource(s, entry)
 	end
@@ -391,7 +402,8 @@ local function collect_resources()
 		local as = main.stored
 		r.storage = main.index
 		if as then
-			r.storage = resource_at[as.group .. "\0" .. as.version .. "\0" .. as.resource] or error("stored as nothing: " .. r.resource, 0)
+			local key = as.group .. "\0" .. as.version .. "\0" .. as.resource
+			r.storage = resource_at[key] or error("stored as nothing: " .. r.resource, 0)
 		end
 		r.prefix = main.prefix
 	end
@@ -417,8 +429,8 @@ local function type_rows()
 	local rows = {}
 	for i = 0, #types do
 		local t = types[i]
-		rows[#rows + 1] = row(t.class, t.list_kind, t.atomic, t.message, t.element, t.n_fields, t.first_field, text(t.name), t.name_table,
-			t.name_table_size, t.enum_first, t.n_enum, t.union and 1 or 0)
+		rows[#rows + 1] = row(t.class, t.list_kind, t.atomic, t.message, t.element, t.n_fields, t.first_field, text(t.name),
+			t.name_table, t.name_table_size, t.enum_first, t.n_enum, t.union and 1 or 0)
 	end
 	return rows
 end
@@ -427,8 +439,8 @@ local function field_rows()
 	local rows = {}
 	for i = 0, n_fields - 1 do
 		local f = fields[i]
-		rows[#rows + 1] = row(text(f.name), f.type, f.flags, f.proto, f.proto_parent, f.list_kind or 0, f.n_list_keys or 0, f.first_list_key or 0,
-			text(f.merge or ""), text(f.default or ""), f.enum_first or 0, f.n_enum or 0, 0, text(f.union or ""), #f.name, 0)
+		rows[#rows + 1] = row(text(f.name), f.type, f.flags, f.proto, f.proto_parent, f.list_kind or 0, f.n_list_keys or 0,
+			f.first_list_key or 0, text(f.merge or ""), text(f.default or ""), f.enum_first or 0, f.n_enum or 0, 0, text(f.union or ""), #f.name, 0)
 	end
 	return rows
 end
@@ -437,9 +449,9 @@ local function resource_rows()
 	local rows = {}
 	for _, r in ipairs(resources) do
 		rows[#rows + 1] = row(text(r.group), text(r.version), text(r.resource), text(r.singular), text(r.kind), text(r.kind_group),
-			text(r.kind_version), r.type, r.list_type, r.bits, r.scope == "Namespaced" and 1 or 0, r.is_subresource, lists.add(r.short), #r.short,
-			lists.add(r.category), #r.category, r.first_column, #r.columns, lists.add(r.selectable), #r.selectable, r.parent, r.storage,
-			text(r.prefix or ""), text(r.hash or ""), r.returns_deleted and 1 or 0, 0)
+			text(r.kind_version), r.type, r.list_type, r.bits, r.scope == "Namespaced" and 1 or 0, r.is_subresource,
+			lists.add(r.short), #r.short, lists.add(r.category), #r.category, r.first_column, #r.columns,
+			lists.add(r.selectable), #r.selectable, r.parent, r.storage, text(r.prefix or ""), text(r.hash or ""), r.returns_deleted and 1 or 0, 0)
 	end
 	return rows
 end

@@ -238,8 +238,8 @@ function M.load(dir, import)
 	return self
 end
 
--- The constants of a named type, aliases followed, in order of declaration. `resolve(package, alias, name)` finds those of
--- other packages.
+-- The constants of a named type, aliases followed, in order of declaration.
+-- `resolve(package, alias, name)` finds those of other packages.
 function Package:constants(type_name, resolve)
 	local names = { [type_name] = true }
 	for name, t in pairs(self.types) do

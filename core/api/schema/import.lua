@@ -12,7 +12,8 @@ package.path = here .. "/?.lua;" .. package.path
 local golang, json, sha256 = require("golang"), require("json"), require("sha256")
 
 local function usage(why)
-	io.stderr:write("import.lua: ", why, "\nusage: import.lua --source MODULE=DIR... --facts DIR --output DIR --release VERSION\n")
+	io.stderr:write("import.lua: ", why, "\n",
+		"usage: import.lua --source MODULE=DIR... --facts DIR --output DIR --release VERSION\n")
 	os.exit(2)
 end
 
@@ -51,7 +52,8 @@ local special = {
 }
 
 local builtin = {
-	string = "string", bool = "bool", int32 = "int32", int64 = "int64", int = "int64", float64 = "float64", ["interface{}"] = "json",
+	string = "string", bool = "bool", int32 = "int32", int64 = "int64", int = "int64", float64 = "float64",
+	["interface{}"] = "json",
 }
 
 -- Where etcd keys are not simply the resource's name.
@@ -65,7 +67,9 @@ local prefixes = {
 -- Resources whose objects are kept as another group or version of themselves.
 local stored_as = {
 	["events.k8s.io/v1/events"] = { group = "", version = "v1", resource = "events" },
-	["autoscaling/v1/horizontalpodautoscalers"] = { group = "autoscaling", version = "v2", resource = "horizontalpodautoscalers" },
+	["autoscaling/v1/horizontalpodautoscalers"] = {
+		group = "autoscaling", version = "v2", resource = "horizontalpodautoscalers",
+	},
 }
 
 -- Resources that kube-apiserver keeps in a version that it does not serve: discovery's hash tells.
@@ -92,7 +96,8 @@ end
 
 local function group_package(group, version)
 	local first = group == "" and "core" or group:match("^[^.]+")
-	for _, base in ipairs({ "k8s.io/api/", "k8s.io/apiextensions-apiserver/pkg/apis/", "k8s.io/kube-aggregator/pkg/apis/" }) do
+	local bases = { "k8s.io/api/", "k8s.io/apiextensions-apiserver/pkg/apis/", "k8s.io/kube-aggregator/pkg/apis/" }
+	for _, base in ipairs(bases) do
 		local p = load_package(base .. first .. "/" .. version)
 		if p and p.group == group then
 			return p
@@ -420,7 +425,8 @@ end
 local function write_output(o)
 	local path = options.output .. "/" .. o.name .. ".schema"
 	local file = assert(io.open(path, "w"))
-	file:write("# Imported by import.lua from Kubernetes ", options.release, "; change the importer or a .rules file, never this one.\n")
+	file:write("# Imported by import.lua from Kubernetes ", options.release,
+		"; change the importer or a .rules file, never this one.\n")
 	file:write("package ", o.package.short, " ", o.package.model_prefix, "\n")
 	for _, line in ipairs(o.lines) do
 		file:write(line, "\n")

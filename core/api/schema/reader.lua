@@ -10,6 +10,10 @@ local function fail(where, what)
 end
 M.fail = fail
 
+local function copy(where)
+	return { path = where.path, line = where.line }
+end
+
 local function words_of(line)
 	local words = {}
 	for word in line:gmatch("%S+") do
@@ -34,7 +38,7 @@ local function parse_field(where, line)
 	if #words < 3 or not tonumber(words[3]) then
 		fail(where, "a field needs a name, a type and a number")
 	end
-	local field = { name = words[1], type = words[2], proto = tonumber(words[3]), default = default, where = { path = where.path, line = where.line } }
+	local field = { name = words[1], type = words[2], proto = tonumber(words[3]), default = default, where = copy(where) }
 	for _, word in ipairs(rest(words, 4)) do
 		local key, value = word:match("^(%a+)=(.*)$")
 		key = key or word
@@ -97,7 +101,10 @@ function top_line.meta(s, words) table.insert(s.meta, words[2]) end
 function top_line.scalar(s, words) table.insert(s.scalars, { name = words[2], model = words[3] }) end
 
 function top_line.resource(s, words, where)
-	local r = { resource = words[2], kind = words[3], scope = words[4], columns = {}, subresources = {}, short = {}, category = {}, verbs = {}, selectable = {} }
+	local r = {
+		resource = words[2], kind = words[3], scope = words[4], columns = {}, subresources = {}, short = {}, category = {},
+		verbs = {}, selectable = {},
+	}
 	if r.scope ~= "Namespaced" and r.scope ~= "Cluster" then
 		fail(where, "bad scope")
 	end
@@ -106,7 +113,7 @@ function top_line.resource(s, words, where)
 end
 
 function top_line.type(s, words, where)
-	local t = { class = "struct", name = words[2], fields = {}, package = s, where = { path = where.path, line = where.line } }
+	local t = { class = "struct", name = words[2], fields = {}, package = s, where = copy(where) }
 	for _, word in ipairs(rest(words, 3)) do
 		t[word] = true
 	end
@@ -121,7 +128,8 @@ function top_line.enum(s, words)
 end
 
 function top_line.named(s, words)
-	table.insert(s.types, { class = "named", name = words[2], type = words[3], message = words[4] == "message", package = s })
+	local message = words[4] == "message"
+	table.insert(s.types, { class = "named", name = words[2], type = words[3], message = message, package = s })
 end
 
 local function inner_line(context, item, words, text, where)
@@ -131,7 +139,7 @@ local function inner_line(context, item, words, text, where)
 	elseif context == "type" and words[1] == "+" then
 		return -- a marker kept for later use
 	elseif context == "type" and words[1] == "inline" then
-		table.insert(item.fields, { inline = words[2], proto = tonumber(words[3]), where = { path = where.path, line = where.line } })
+		table.insert(item.fields, { inline = words[2], proto = tonumber(words[3]), where = copy(where) })
 	elseif context == "type" then
 		table.insert(item.fields, parse_field(where, text))
 	elseif context == "enum" then
@@ -142,7 +150,9 @@ local function inner_line(context, item, words, text, where)
 end
 
 function M.schema(path)
-	local s = { path = path, resources = {}, types = {}, kinds = {}, unversioned = {}, everywhere = {}, meta = {}, scalars = {} }
+	local s = {
+		path = path, resources = {}, types = {}, kinds = {}, unversioned = {}, everywhere = {}, meta = {}, scalars = {},
+	}
 	local where = { path = path, line = 0 }
 	local context, item
 	for line in io.lines(path) do
@@ -172,7 +182,7 @@ function M.rules(path)
 			if not rule then
 				fail(where, "a rule needs a type, a field and what to do")
 			end
-			rules[#rules + 1] = { type = type_, field = field, rule = rule, value = value, where = { path = path, line = where.line } }
+			rules[#rules + 1] = { type = type_, field = field, rule = rule, value = value, where = copy(where) }
 		end
 	end
 	return rules
