@@ -1,0 +1,166 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* One object in the versions and groups that it is served in: events (core and events.k8s.io), autoscalers (v1 and v2). */
+#include <errno.h>
+
+#include "core/registry/registry.h"
+
+struct rename { const char *core, *events; };
+
+/* A field of events.k8s.io is called otherwise than in the core group. */
+static const struct rename event_fields[] = {
+	{"metadata", "metadata"}, {"involvedObject", "regarding"}, {"reason", "reason"}, {"message", "note"}, {"source", "deprecatedSource"},
+	{"firstTimestamp", "deprecatedFirstTimestamp"}, {"lastTimestamp", "deprecatedLastTimestamp"}, {"count", "deprecatedCount"},
+	{"type", "type"}, {"eventTime", "eventTime"}, {"series", "series"}, {"action", "action"}, {"related", "related"},
+	{"reportingComponent", "reportingController"}, {"reportingInstance", "reportingInstance"},
+};
+
+/* A struct of another type with the same field names. */
+static bool retype(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, const struct ks_value *from, struct ks_value *to_r)
+{
+	if (from->kind != KS_STRUCT || from->type == type) {
+		*to_r = *from;
+		return true;
+	}
+	if (s->types[type].class_ != KS_TYPE_STRUCT || !ks_value_new_struct(arena, s, type, to_r))
+		return false;
+	for (uint32_t i = 0; i < from->n; i++) {
+		const char *name = ks_schema_text(s, ks_schema_field(s, from->type, (uint16_t)i)->name);
+		uint16_t slot = ks_schema_slot(s, type, name, strlen(name));
+
+		if (slot == KS_NO_SLOT || !ks_value_present(&from->items[i]))
+			continue;
+		if (!retype(arena, s, ks_schema_field(s, type, slot)->type, &from->items[i], &to_r->items[slot]))
+			return false;
+	}
+	return true;
+}
+
+static bool move(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *from, const char *from_name, struct ks_value *to,
+	const char *to_name)
+{
+	const struct ks_value *v = ks_value_get(s, from, from_name);
+	uint16_t slot = ks_schema_slot(s, to->type, to_name, strlen(to_name));
+
+	if (slot == KS_NO_SLOT || !ks_value_present(v))
+		return true;
+	return retype(arena, s, ks_schema_field(s, to->type, slot)->type, v, &to->items[slot]);
+}
+
+static bool convert_event(struct ks_arena *arena, const struct ks_schema *s, bool to_core, const struct ks_value *from, struct ks_value *to)
+{
+	for (size_t i = 0; i < sizeof(event_fields) / sizeof(event_fields[0]); i++) {
+		const char *source = to_core ? event_fields[i].events : event_fields[i].core;
+		const char *target = to_core ? event_fields[i].core : event_fields[i].events;
+
+		if (!move(arena, s, from, source, to, target))
+			return false;
+	}
+	return true;
+}
+
+/* -- autoscalers -------------------------------------------------------------------------------------------------- */
+
+static bool is_cpu_utilization(const struct ks_schema *s, const struct ks_value *metric)
+{
+	return ks_str_is(ks_value_str(ks_value_get(s, metric, "type")), "Resource") &&
+		ks_str_is(ks_value_str(ks_value_at(s, metric, "resource.name")), "cpu") &&
+		ks_value_present(ks_value_at(s, metric, "resource.target.averageUtilization"));
+}
+
+static bool autoscaler_to_v1(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *from, struct ks_value *to)
+{
+	const struct ks_value *metrics = ks_value_at(s, from, "spec.metrics"), *current = ks_value_at(s, from, "status.currentMetrics");
+	struct ks_value *place;
+
+	for (uint32_t i = 0; metrics && metrics->kind == KS_LIST && i < metrics->n; i++) {
+		if (!is_cpu_utilization(s, &metrics->items[i]))
+			continue;
+		place = ks_value_put_at(arena, s, to, "spec.targetCPUUtilizationPercentage");
+		if (!place)
+			return false;
+		*place = *ks_value_at(s, &metrics->items[i], "resource.target.averageUtilization");
+		break;
+	}
+	for (uint32_t i = 0; current && current->kind == KS_LIST && i < current->n; i++) {
+		const struct ks_value *used = ks_value_at(s, &current->items[i], "resource.current.averageUtilization");
+
+		if (!ks_str_is(ks_value_str(ks_value_at(s, &current->items[i], "resource.name")), "cpu") || !ks_value_present(used))
+			continue;
+		place = ks_value_put_at(arena, s, to, "status.currentCPUUtilizationPercentage");
+		if (!place)
+			return false;
+		*place = *used;
+		break;
+	}
+	return true;
+}
+
+static bool autoscaler_to_v2(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *from, struct ks_value *to)
+{
+	const struct ks_value *percent = ks_value_at(s, from, "spec.targetCPUUtilizationPercentage");
+	uint16_t type = ks_schema_find_type(s, "io.k8s.api.autoscaling.v2.MetricSpec");
+	struct ks_value *list = ks_value_put_at(arena, s, to, "spec.metrics"), *metric, *place[4];
+
+	if (!list)
+		return false;
+	*list = (struct ks_value){.kind = KS_LIST};
+	metric = ks_value_append(arena, list);
+	if (!metric || !ks_value_new_struct(arena, s, type, metric))
+		return false;
+	place[0] = ks_value_put_at(arena, s, metric, "type");
+	place[1] = ks_value_put_at(arena, s, metric, "resource.name");
+	place[2] = ks_value_put_at(arena, s, metric, "resource.target.type");
+	place[3] = ks_value_put_at(arena, s, metric, "resource.target.averageUtilization");
+	if (!place[0] || !place[1] || !place[2] || !place[3])
+		return false;
+	*place[0] = ks_value_from_str(KS_STR_LIT("Resource"));
+	*place[1] = ks_value_from_str(KS_STR_LIT("cpu"));
+	*place[2] = ks_value_from_str(KS_STR_LIT("Utilization"));
+	*place[3] = ks_value_present(percent) ? *percent : ks_value_from_int(80);
+	return true;
+}
+
+/* -- all ---------------------------------------------------------------------------------------------------------- */
+
+static bool set_kind(struct ks_arena *arena, const struct ks_schema *s, uint16_t resource, struct ks_value *root)
+{
+	const struct ks_resource *r = &s->resources[resource];
+	const char *group = ks_schema_text(s, r->group), *version = ks_schema_text(s, r->version);
+	char *api_version = ks_arena_printf(arena, "%s%s%s", group, group[0] ? "/" : "", version);
+	struct ks_value *place = ks_value_put(arena, s, root, KS_STR_LIT("apiVersion"));
+
+	if (!api_version || !place)
+		return false;
+	*place = ks_value_from_str(ks_str_from(api_version));
+	place = ks_value_put(arena, s, root, KS_STR_LIT("kind"));
+	if (!place)
+		return false;
+	*place = ks_value_from_str(ks_str_from(ks_schema_text(s, r->kind)));
+	return true;
+}
+
+int ks_registry_convert(struct ks_arena *arena, const struct ks_schema *schema, uint16_t from_resource, uint16_t to_resource, struct ks_value *root)
+{
+	const struct ks_resource *to = &schema->resources[to_resource];
+	const char *name = ks_schema_text(schema, to->resource), *to_version = ks_schema_text(schema, to->version);
+	struct ks_value made;
+	bool good;
+
+	if (from_resource == to_resource)
+		return 0;
+	if (root->kind != KS_STRUCT || root->type == to->type)
+		return set_kind(arena, schema, to_resource, root) ? 0 : -ENOMEM;
+	if (!strcmp(name, "events")) {
+		good = ks_value_new_struct(arena, schema, to->type, &made) &&
+			convert_event(arena, schema, !ks_schema_text(schema, to->group)[0], root, &made);
+	} else {
+		good = retype(arena, schema, to->type, root, &made);
+		if (good && !strcmp(name, "horizontalpodautoscalers"))
+			good = strcmp(to_version, "v1") ? autoscaler_to_v2(arena, schema, root, &made) : autoscaler_to_v1(arena, schema, root, &made);
+	}
+	if (!good || !set_kind(arena, schema, to_resource, &made))
+		return -ENOMEM;
+	*root = made;
+	return 0;
+}

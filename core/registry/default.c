@@ -1,0 +1,118 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* Constant defaults: what the tables say of a field that is absent. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/api/json.h"
+#include "core/registry/registry.h"
+
+/* Which built-in types have a default in them or below: most values need no look inside. */
+static unsigned char *below;
+
+static bool type_has_default(const struct ks_schema *s, uint16_t type)
+{
+	const struct ks_type *t = &s->types[type];
+
+	if (t->class_ == KS_TYPE_LIST || t->class_ == KS_TYPE_MAP)
+		return below[t->element];
+	for (uint16_t i = 0; t->class_ == KS_TYPE_STRUCT && i < t->n_fields; i++) {
+		const struct ks_field *f = ks_schema_field(s, type, i);
+
+		if (f->default_value || below[f->type])
+			return true;
+	}
+	return false;
+}
+
+static void find_types(void)
+{
+	const struct ks_schema *s = &ks_schema_builtin;
+	bool changed = true;
+
+	below = calloc(s->n_types, 1);
+	while (below && changed) {
+		changed = false;
+		for (uint32_t i = 1; i < s->n_types; i++) {
+			if (below[i] || !type_has_default(s, (uint16_t)i))
+				continue;
+			below[i] = 1;
+			changed = true;
+		}
+	}
+}
+
+static bool worth_looking(const struct ks_schema *s, uint16_t type)
+{
+	return s != &ks_schema_builtin || !below || below[type];
+}
+
+/* The common texts are read in place; anything else by the decoder. */
+static bool set_constant(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, const char *json, struct ks_value *out)
+{
+	size_t n = strlen(json);
+	const char *message;
+
+	if (n >= 2 && json[0] == '"' && !memchr(json, '\\', n)) {
+		*out = ks_value_from_str(ks_str_of(json + 1, n - 2));
+		return true;
+	}
+	if (!strcmp(json, "{}") && s->types[type].class_ == KS_TYPE_STRUCT)
+		return ks_value_new_struct(arena, s, type, out);
+	if (!strcmp(json, "true") || !strcmp(json, "false")) {
+		*out = ks_value_from_bool(json[0] == 't');
+		return true;
+	}
+	return !ks_json_decode(arena, s, type, 0, json, n, out, NULL, &message);
+}
+
+static bool default_value(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v);
+
+static bool default_struct(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v)
+{
+	for (uint32_t i = 0; i < v->n; i++) {
+		const struct ks_field *f = ks_schema_field(s, v->type, (uint16_t)i);
+		struct ks_value *slot = &v->items[i];
+
+		if (f->default_value && !ks_value_present(slot) && !set_constant(arena, s, f->type, ks_schema_text(s, f->default_value), slot))
+			return false;
+		if (ks_value_present(slot) && worth_looking(s, f->type) && !default_value(arena, s, slot))
+			return false;
+	}
+	return true;
+}
+
+static bool default_value(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v)
+{
+	switch (v->kind) {
+	case KS_STRUCT:
+		return default_struct(arena, s, v);
+	case KS_LIST:
+		for (uint32_t i = 0; i < v->n; i++)
+			if (!default_value(arena, s, &v->items[i]))
+				return false;
+		return true;
+	case KS_MAP:
+		for (uint32_t i = 0; v->type && i < v->n; i++)
+			if (!default_value(arena, s, &v->members[i].value))
+				return false;
+		return true;
+	default:
+		return true;
+	}
+}
+
+bool ks_default_constants(struct ks_arena *arena, const struct ks_schema *schema, struct ks_value *value)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_types);
+	return default_value(arena, schema, value);
+}
+
+bool ks_registry_default(struct ks_registry_context *ctx, struct ks_value *object)
+{
+	if (!ks_default_constants(ctx->arena, ctx->schema, object))
+		return false;
+	return !ctx->strategy->defaults || ctx->strategy->defaults(ctx, object);
+}

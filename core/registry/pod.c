@@ -1,0 +1,174 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/api/quantity.h"
+#include "core/registry/kit.h"
+#include "core/registry/strategies.h"
+
+/* -- defaults ----------------------------------------------------------------------------------------------------- */
+
+/* A limit without a request asks for as much. */
+static bool requests_from_limits(struct ks_registry_context *ctx, struct ks_value *owner)
+{
+	const struct ks_value *limits = ks_kit_map(ctx, owner, "resources.limits");
+	struct ks_value *requests;
+
+	if (!limits)
+		return true;
+	requests = ks_value_put_at(ctx->arena, ctx->schema, owner, "resources.requests");
+	if (!requests)
+		return false;
+	if (requests->kind != KS_MAP)
+		*requests = (struct ks_value){.kind = KS_MAP, .type = limits->type};
+	for (uint32_t i = 0; i < limits->n; i++) {
+		struct ks_value *place;
+
+		if (ks_value_get_str(ctx->schema, requests, limits->members[i].key))
+			continue;
+		place = ks_value_put(ctx->arena, ctx->schema, requests, limits->members[i].key);
+		if (!place)
+			return false;
+		*place = limits->members[i].value;
+	}
+	return true;
+}
+
+static bool host_ports(struct ks_registry_context *ctx, struct ks_value *container)
+{
+	struct ks_value *ports = ks_kit_list(ctx, container, "ports");
+
+	for (uint32_t i = 0; ports && i < ports->n; i++) {
+		int64_t port = ks_kit_int(ctx, &ports->items[i], "containerPort", 0);
+
+		if (!ks_kit_int(ctx, &ports->items[i], "hostPort", 0) && port && !ks_kit_set(ctx, &ports->items[i], "hostPort", ks_value_from_int(port)))
+			return false;
+	}
+	return true;
+}
+
+static bool each_container(struct ks_registry_context *ctx, struct ks_value *pod, const char *path)
+{
+	struct ks_value *list = ks_kit_list(ctx, pod, path);
+	bool host_network = ks_kit_true(ctx, pod, "spec.hostNetwork");
+
+	for (uint32_t i = 0; list && i < list->n; i++)
+		if (!requests_from_limits(ctx, &list->items[i]) || (host_network && !host_ports(ctx, &list->items[i])))
+			return false;
+	return true;
+}
+
+static bool pod_defaults(struct ks_registry_context *ctx, struct ks_value *pod)
+{
+	struct ks_value *spec = ks_kit_at(ctx, pod, "spec");
+
+	if (!spec)
+		return true;
+	return each_container(ctx, pod, "spec.containers") && each_container(ctx, pod, "spec.initContainers") &&
+		ks_kit_default(ctx, pod, "spec.enableServiceLinks", ks_value_from_bool(true)) && ks_pod_spec_defaults(ctx, spec);
+}
+
+/* -- quality of service ------------------------------------------------------------------------------------------- */
+
+struct qos { bool any, guaranteed; };
+
+static bool counts(struct ks_str resource)
+{
+	return ks_str_is(resource, "cpu") || ks_str_is(resource, "memory");
+}
+
+static bool is_positive(const struct ks_value *v)
+{
+	struct ks_quantity q;
+	const char *message;
+
+	return !ks_quantity_parse(ks_value_str(v), &q, &message) && ks_quantity_sign(&q) > 0;
+}
+
+static void judge_container(struct ks_registry_context *ctx, const struct ks_value *container, struct qos *qos)
+{
+	const struct ks_value *requests = ks_kit_map(ctx, container, "resources.requests");
+	const struct ks_value *limits = ks_kit_map(ctx, container, "resources.limits");
+	uint32_t limited = 0;
+
+	for (uint32_t i = 0; requests && i < requests->n; i++)
+		qos->any |= counts(requests->members[i].key) && is_positive(&requests->members[i].value);
+	for (uint32_t i = 0; limits && i < limits->n; i++) {
+		struct ks_str name = limits->members[i].key;
+		const struct ks_value *asked = requests ? ks_value_get_str(ctx->schema, requests, name) : NULL;
+
+		if (!counts(name) || !is_positive(&limits->members[i].value))
+			continue;
+		qos->any = true;
+		limited++;
+		if (asked && ks_quantity_cmp_text(ks_value_str(asked), ks_value_str(&limits->members[i].value)))
+			qos->guaranteed = false;
+	}
+	if (limited < 2)
+		qos->guaranteed = false;
+}
+
+static const char *qos_class(struct ks_registry_context *ctx, const struct ks_value *pod)
+{
+	struct qos qos = {.guaranteed = true};
+	const char *const lists[] = {"spec.containers", "spec.initContainers"};
+
+	for (size_t k = 0; k < 2; k++) {
+		const struct ks_value *list = ks_kit_list(ctx, pod, lists[k]);
+
+		for (uint32_t i = 0; list && i < list->n; i++)
+			judge_container(ctx, &list->items[i], &qos);
+	}
+	return !qos.any ? "BestEffort" : qos.guaranteed ? "Guaranteed" : "Burstable";
+}
+
+/* -- strategy ----------------------------------------------------------------------------------------------------- */
+
+static void pod_prepare_create(struct ks_registry_context *ctx, struct ks_value *pod)
+{
+	ks_kit_set_text(ctx, pod, "status.phase", "Pending");
+	ks_kit_set_text(ctx, pod, "status.qosClass", qos_class(ctx, pod));
+}
+
+static void pod_prepare_update(struct ks_registry_context *ctx, struct ks_value *pod, const struct ks_value *old)
+{
+	if (ks_str_is(ctx->subresource, "status")) {
+		ks_meta_take(ctx->arena, ctx->schema, pod, old, "ownerReferences");
+		ks_meta_take(ctx->arena, ctx->schema, pod, old, "deletionTimestamp");
+		ks_kit_take(ctx, pod, old, "status.qosClass");
+	}
+}
+
+/* A pod that no node runs, or that has ended, has nobody to wait for. */
+static enum ks_delete_decision pod_begin_delete(struct ks_registry_context *ctx, const struct ks_value *pod, int64_t *grace_seconds)
+{
+	struct ks_str phase = ks_kit_text(ctx, pod, "status.phase");
+
+	if (*grace_seconds < 0)
+		*grace_seconds = ks_kit_int(ctx, pod, "spec.terminationGracePeriodSeconds", 0);
+	if (*grace_seconds < 0)
+		*grace_seconds = 1;
+	if (!ks_kit_text(ctx, pod, "spec.nodeName").n || ks_str_is(phase, "Failed") || ks_str_is(phase, "Succeeded"))
+		*grace_seconds = 0;
+	return KS_DELETE_GRACEFUL;
+}
+
+const struct ks_strategy ks_strategy_pods = {
+	.group = "", .resource = "pods",
+	.flags = KS_STRATEGY_RETURNS_DELETED,
+	.generation = KS_GENERATION_SPEC,
+	.defaults = pod_defaults,
+	.prepare_create = pod_prepare_create,
+	.prepare_update = pod_prepare_update,
+	.begin_delete = pod_begin_delete,
+};
+
+static bool template_defaults(struct ks_registry_context *ctx, struct ks_value *object)
+{
+	return ks_pod_spec_defaults(ctx, ks_kit_at(ctx, object, "template.spec"));
+}
+
+const struct ks_strategy ks_strategy_podtemplates = {
+	.group = "", .resource = "podtemplates",
+	.flags = KS_STRATEGY_RETURNS_DELETED,
+	.generation = KS_GENERATION_CONTENT,
+	.defaults = template_defaults,
+};

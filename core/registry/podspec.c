@@ -1,0 +1,71 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* A pod's spec, in a pod and in every template: defaults that depend on other fields. */
+#include "core/registry/kit.h"
+
+/* No tag and no digest, or the tag "latest": pulled always. */
+static bool pulled_always(struct ks_str image)
+{
+	const char *slash = NULL, *colon = NULL;
+	struct ks_str last = image;
+
+	if (!image.n)
+		return true;
+	if (memchr(image.p, '@', image.n))
+		return false;
+	slash = memrchr(image.p, '/', image.n);
+	if (slash)
+		last = ks_str_of(slash + 1, image.n - (size_t)(slash + 1 - image.p));
+	colon = last.n ? memchr(last.p, ':', last.n) : NULL;
+	return !colon || ks_str_is(ks_str_of(colon + 1, last.n - (size_t)(colon + 1 - last.p)), "latest");
+}
+
+static bool container_defaults(struct ks_registry_context *ctx, struct ks_value *spec, const char *list_name)
+{
+	struct ks_value *list = ks_kit_list(ctx, spec, list_name);
+
+	for (uint32_t i = 0; list && i < list->n; i++) {
+		const char *policy = pulled_always(ks_kit_text(ctx, &list->items[i], "image")) ? "Always" : "IfNotPresent";
+
+		if (!ks_kit_default_text(ctx, &list->items[i], "imagePullPolicy", policy))
+			return false;
+	}
+	return true;
+}
+
+/* A volume that names no source is an empty directory. */
+static bool volume_defaults(struct ks_registry_context *ctx, struct ks_value *spec)
+{
+	struct ks_value *list = ks_kit_list(ctx, spec, "volumes");
+
+	for (uint32_t i = 0; list && i < list->n; i++) {
+		struct ks_value *volume = &list->items[i];
+		bool has_source = false;
+
+		for (uint32_t k = 0; volume->kind == KS_STRUCT && k < volume->n && !has_source; k++)
+			has_source = ks_value_present(&volume->items[k]) &&
+				strcmp(ks_schema_text(ctx->schema, ks_schema_field(ctx->schema, volume->type, (uint16_t)k)->name), "name");
+		if (!has_source && !ks_kit_struct(ctx, volume, "emptyDir"))
+			return false;
+	}
+	return true;
+}
+
+bool ks_pod_spec_defaults(struct ks_registry_context *ctx, struct ks_value *spec)
+{
+	struct ks_str account;
+
+	if (!ks_value_present(spec))
+		return true;
+	if (!container_defaults(ctx, spec, "containers") || !container_defaults(ctx, spec, "initContainers") ||
+		!container_defaults(ctx, spec, "ephemeralContainers") || !volume_defaults(ctx, spec))
+		return false;
+	/* The old name of serviceAccountName says the same. */
+	account = ks_kit_text(ctx, spec, "serviceAccountName");
+	if (!account.n)
+		account = ks_kit_text(ctx, spec, "serviceAccount");
+	if (!account.n)
+		return true;
+	return ks_kit_set(ctx, spec, "serviceAccountName", ks_value_from_str(account)) &&
+		ks_kit_set(ctx, spec, "serviceAccount", ks_value_from_str(account));
+}

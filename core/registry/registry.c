@@ -1,0 +1,75 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* The table of what is special per resource. */
+#include "core/registry/registry.h"
+
+#include "core/registry/strategies.h"
+
+#define RBAC "rbac.authorization.k8s.io"
+#define STORAGE "storage.k8s.io"
+#define ADMISSION "admissionregistration.k8s.io"
+
+static const struct ks_strategy nothing_special = {.group = "", .resource = ""};
+
+static const struct ks_strategy *const with_files[] = {
+	&ks_strategy_services, &ks_strategy_namespaces, &ks_strategy_pods, &ks_strategy_podtemplates, &ks_strategy_replicationcontrollers,
+	&ks_strategy_secrets, &ks_strategy_configmaps, &ks_strategy_persistentvolumes, &ks_strategy_persistentvolumeclaims,
+	&ks_strategy_deployments, &ks_strategy_replicasets, &ks_strategy_statefulsets, &ks_strategy_daemonsets, &ks_strategy_jobs,
+	&ks_strategy_cronjobs, &ks_strategy_networkpolicies, &ks_strategy_customresourcedefinitions, &ks_strategy_horizontalpodautoscalers,
+	&ks_strategy_rolebindings, &ks_strategy_clusterrolebindings,
+};
+
+/* Flags alone make the difference. */
+static const struct ks_strategy plain[] = {
+	{.group = "", .resource = "endpoints", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN},
+	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION},
+	{.group = "", .resource = "limitranges", .flags = KS_STRATEGY_CREATE_ON_UPDATE},
+	{.group = "", .resource = "nodes", .flags = KS_STRATEGY_KEEPS_STATUS},
+	{.group = "", .resource = "resourcequotas", .flags = KS_STRATEGY_RETURNS_DELETED},
+	{.group = "", .resource = "serviceaccounts", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN},
+	{.group = "events.k8s.io", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION},
+	{.group = "coordination.k8s.io", .resource = "leases", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NEEDS_REVISION},
+	{.group = RBAC, .resource = "roles", .flags = KS_STRATEGY_CREATE_ON_UPDATE, .names = KS_NAME_PATH},
+	{.group = RBAC, .resource = "clusterroles", .flags = KS_STRATEGY_CREATE_ON_UPDATE, .names = KS_NAME_PATH},
+	{.group = "networking.k8s.io", .resource = "ingresses", .generation = KS_GENERATION_SPEC},
+	{.group = "networking.k8s.io", .resource = "ingressclasses", .generation = KS_GENERATION_SPEC},
+	{.group = "policy", .resource = "poddisruptionbudgets", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},
+	{.group = "scheduling.k8s.io", .resource = "priorityclasses", .generation = KS_GENERATION_CONTENT},
+	{.group = "node.k8s.io", .resource = "runtimeclasses", .flags = KS_STRATEGY_NEEDS_REVISION},
+	{.group = "discovery.k8s.io", .resource = "endpointslices", .generation = KS_GENERATION_CONTENT},
+	{.group = "apiregistration.k8s.io", .resource = "apiservices", .flags = KS_STRATEGY_NEEDS_REVISION, .names = KS_NAME_PATH},
+	{.group = STORAGE, .resource = "storageclasses", .flags = KS_STRATEGY_RETURNS_DELETED},
+	{.group = STORAGE, .resource = "volumeattachments", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION},
+	{.group = STORAGE, .resource = "csidrivers", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION},
+	{.group = STORAGE, .resource = "csinodes", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION},
+	{.group = STORAGE, .resource = "csistoragecapacities", .flags = KS_STRATEGY_NEEDS_REVISION},
+	{.group = STORAGE, .resource = "volumeattributesclasses", .flags = KS_STRATEGY_RETURNS_DELETED},
+	{.group = ADMISSION, .resource = "validatingwebhookconfigurations", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_CONTENT},
+	{.group = ADMISSION, .resource = "mutatingwebhookconfigurations", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_CONTENT},
+	{.group = ADMISSION, .resource = "validatingadmissionpolicies", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},
+	{.group = ADMISSION, .resource = "validatingadmissionpolicybindings", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},
+	{.group = ADMISSION, .resource = "mutatingadmissionpolicies", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},
+	{.group = ADMISSION, .resource = "mutatingadmissionpolicybindings", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},
+	{.group = "flowcontrol.apiserver.k8s.io", .resource = "flowschemas", .generation = KS_GENERATION_SPEC},
+	{.group = "flowcontrol.apiserver.k8s.io", .resource = "prioritylevelconfigurations", .generation = KS_GENERATION_SPEC},
+	{.group = "resource.k8s.io", .resource = "deviceclasses", .generation = KS_GENERATION_SPEC},
+	{.group = "resource.k8s.io", .resource = "resourceslices", .generation = KS_GENERATION_SPEC},
+};
+
+const struct ks_strategy *ks_registry_find(const struct ks_schema *schema, uint16_t resource)
+{
+	const char *group, *name;
+
+	if (resource >= schema->n_resources)
+		return &nothing_special;
+	resource = schema->resources[resource].parent;
+	group = ks_schema_text(schema, schema->resources[resource].group);
+	name = ks_schema_text(schema, schema->resources[resource].resource);
+	for (size_t i = 0; i < sizeof(with_files) / sizeof(with_files[0]); i++)
+		if (!strcmp(with_files[i]->resource, name) && !strcmp(with_files[i]->group, group))
+			return with_files[i];
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (!strcmp(plain[i].resource, name) && !strcmp(plain[i].group, group))
+			return &plain[i];
+	return &nothing_special;
+}
