@@ -339,21 +339,22 @@ bool ks_yaml_is_null(const struct ks_yaml_node *node)
 	return node->text.n == 0 || ks_str_is(node->text, "~") || ks_str_is(node->text, "null");
 }
 
-bool ks_yaml_equal(const struct ks_yaml_node *a, const struct ks_yaml_node *b)
+void ks_yaml_signature(const struct ks_yaml_node *node, struct ks_buf *out)
 {
 	size_t n;
 
-	if (!a || !b)
-		return a == b;
-	if (a->kind != b->kind)
-		return false;
-	if (a->kind == KS_YAML_SCALAR)
-		return a->quoted == b->quoted && ks_str_eq(a->text, b->text);
-	if (a->n != b->n)
-		return false;
-	n = a->kind == KS_YAML_MAPPING ? a->n * 2 : a->n;
+	if (!node) {
+		ks_buf_add_char(out, '-');
+		return;
+	}
+	if (node->kind == KS_YAML_SCALAR) {
+		ks_buf_printf(out, "%c%zu:", node->quoted ? 'q' : 's', node->text.n);
+		ks_buf_add(out, node->text.p, node->text.n);
+		return;
+	}
+	n = node->kind == KS_YAML_MAPPING ? node->n * 2 : node->n;
+	ks_buf_printf(out, "%c%zu(", node->kind == KS_YAML_MAPPING ? 'm' : 'l', node->n);
 	for (size_t i = 0; i < n; i++)
-		if (!ks_yaml_equal(a->items[i], b->items[i]))
-			return false;
-	return true;
+		ks_yaml_signature(node->items[i], out);
+	ks_buf_add_char(out, ')');
 }

@@ -40,7 +40,7 @@ int ks_yaml_tree_read(struct ks_arena *arena, const char *file, struct ks_yaml_n
 const struct ks_yaml_node *ks_yaml_get(const struct ks_yaml_node *node, const char *key);
 /* Plain `null`, `~` or nothing. */
 bool ks_yaml_is_null(const struct ks_yaml_node *node);
-/* Whether two trees say the same, places apart. */
-bool ks_yaml_equal(const struct ks_yaml_node *a, const struct ks_yaml_node *b);
+/* Appends a text that is the same for two trees exactly when they say the same, places apart. NULL is a tree, too. */
+void ks_yaml_signature(const struct ks_yaml_node *node, struct ks_buf *out);
 
 #endif

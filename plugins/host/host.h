@@ -42,11 +42,10 @@ struct ks_inner_write;
 
 struct ks_plugins_options {
 	const struct ks_plugin *const *static_plugins; /* linked into the server, found by the names of their interfaces; NULL: none; else ends with NULL */
-	const char *const *directories; /* from the command line or KEELSON_PLUGIN_DIR; they come before the configuration's. NULL: none; else ends with NULL */
-	const char *default_directory;  /* searched last */
+	const char *directories;        /* --plugin-dir or KEELSON_PLUGIN_DIR, separated by ':'; searched before the configuration's. NULL: none */
+	const char *default_directory;  /* searched last; NULL: none */
 	const struct ks_schema *schema; /* may be NULL: no informers, no values (keelson plugins) */
 	struct ks_loop *main_loop;      /* where unused sets are taken apart; NULL for check-config */
-	uint32_t n_workers;
 };
 
 /* 0 or -ENOMEM. */
@@ -94,8 +93,8 @@ size_t ks_plugin_set_count(const struct ks_plugin_set *set, enum ks_stage stage)
 struct ks_instance *ks_plugin_set_at(const struct ks_plugin_set *set, enum ks_stage stage, size_t index);
 /* What `build` made; NULL without. */
 void *ks_plugin_set_chain(const struct ks_plugin_set *set);
-/* The started stores for ks_router_new, in order; texts and array are the set's. NULL when out of memory. */
-const struct ks_router_entry *ks_plugin_set_router_entries(struct ks_plugin_set *set, size_t *n_r);
+/* The stores for ks_router_new, in order; the texts live as long as the host. */
+const struct ks_router_entry *ks_plugin_set_router_entries(const struct ks_plugin_set *set, size_t *n_r);
 /* The set that was loaded or published last; main thread. */
 struct ks_plugin_set *ks_plugins_loaded(struct ks_plugins *plugins);
 
@@ -127,7 +126,6 @@ struct ks_admission_call {
 	struct ks_value *object;  /* mutate: the tree's root. When the answer is KS_DONE, allowed, and op->edited, it has been replaced by the edited one (op->arena's
 	                           * memory, untouched parts shared with the old tree). Not used by validate */
 	bool mutate;
-	struct ks_admission_request call_request; /* private */
 };
 bool ks_admission_mutates(const struct ks_instance *instance);
 bool ks_admission_validates(const struct ks_instance *instance);

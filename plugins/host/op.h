@@ -25,17 +25,17 @@
 #include "core/util/arena.h"
 #include "core/util/loop.h"
 
-struct ks_host;
 struct ks_instance;
 struct ks_op_pin;
 
+/* At most 184 bytes: the router keeps one in every write. */
 struct ks_op {
 	/* the asker's */
 	struct ks_arena arena;      /* host->op_alloc; results of plugins live here */
 	struct ks_loop *loop;       /* where done runs. NULL: no loop, the asker waits with ks_op_wait */
 	void (*done)(struct ks_op *op, int result);
 	void *arg;
-	uint64_t deadline_ns;       /* CLOCK_MONOTONIC */
+	uint64_t deadline_ns;       /* CLOCK_MONOTONIC; 0: none */
 	const char *audit_id;       /* "" when none; outlives the operation */
 	const char *error;          /* words of a negative result, or NULL */
 	uint16_t nesting;           /* 0: a client's; of a plugin's write: one more than of the operation that led to it */
@@ -44,11 +44,13 @@ struct ks_op {
 	_Atomic uint8_t state;
 	_Atomic bool cancelled;
 	int result;
+	int (*finish)(struct ks_op *op, int result); /* the host's last look at a result, on the asker's thread */
 	struct ks_task task;
 	struct ks_instance *instance;
 	const void *call;           /* the arguments, by kind */
 	struct ks_op *next;         /* in a queue of the instance or the pool */
 	void *scratch, *edits;
+	void *pool_share;           /* of a blocking call */
 	struct ks_op_pin *pins;
 };
 
