@@ -163,7 +163,7 @@ static int start(struct ks_instance *instance, struct ks_op *op)
 
 	ks_op_begin(op);
 	if (interface->blocking == KS_CALLS_BLOCKING) {
-		result = ks_pool_submit(instance->plugins->pool, &instance->pool, op);
+		result = ks_blocking_submit(instance->plugins->pool, &instance->pool, op);
 		if (result == KS_ERR_LIMIT)
 			result = ks_op_fail(op, result, "too many of its calls are waiting");
 		return ks_op_end(op, result);

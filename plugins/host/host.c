@@ -18,10 +18,10 @@ int ks_plugins_new(const struct ks_plugins_options *options, struct ks_plugins *
 		return -ENOMEM;
 	plugins->options = *options;
 	pthread_mutex_init(&plugins->lock, NULL);
-	ks_metrics_init(&plugins->metrics);
+	ks_plugin_metrics_init(&plugins->metrics);
 	ks_arena_init(&plugins->arena, 0);
 	plugins->directories = strdup(options->directories ? options->directories : "");
-	plugins->pool = ks_pool_new(ks_call_run_blocking, ks_thread_enter_cache);
+	plugins->pool = ks_blocking_new(ks_call_run_blocking, ks_thread_enter_cache);
 	if (!plugins->directories || !plugins->pool) {
 		ks_plugins_free(&plugins);
 		return -ENOMEM;
@@ -69,9 +69,9 @@ void ks_plugins_free(struct ks_plugins **plugins)
 	ks_plugins_stop(p);
 	retire_instances(p, true);
 	ks_sets_free(p);
-	ks_pool_free(&p->pool);
+	ks_blocking_free(&p->pool);
 	ks_libraries_free(p);
-	ks_metrics_fini(&p->metrics);
+	ks_plugin_metrics_fini(&p->metrics);
 	ks_arena_fini(&p->arena);
 	pthread_mutex_destroy(&p->lock);
 	free(p->directories);
@@ -245,7 +245,7 @@ int ks_plugins_synced(struct ks_plugins *plugins, const char **instance_r)
 
 void ks_plugins_metrics(struct ks_plugins *plugins, struct ks_buf *out)
 {
-	ks_metrics_write(&plugins->metrics, out);
+	ks_plugin_metrics_write(&plugins->metrics, out);
 }
 
 struct ks_plugin_set *ks_plugins_loaded(struct ks_plugins *plugins)

@@ -46,7 +46,7 @@ static int fill_identity(struct ks_instance *i, const struct ks_build *build, co
 	i->stage = entry->stage;
 	i->index = entry->index;
 	i->place = entry->place;
-	i->pool.most = i->interface->threads == KS_THREADS_SERIAL ? 1 : KS_POOL_RUNNING_MOST;
+	i->pool.most = i->interface->threads == KS_THREADS_SERIAL ? 1 : KS_BLOCKING_RUNNING_MOST;
 	i->name = strdup(entry->name);
 	i->signature = ks_instance_signature(build, entry, i->library, i->interface);
 	if (!i->name || !i->signature)

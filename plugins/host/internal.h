@@ -10,7 +10,7 @@
 #include "plugins/host/host.h"
 #include "plugins/host/library.h"
 #include "plugins/host/metrics.h"
-#include "plugins/host/pool.h"
+#include "plugins/host/blocking.h"
 
 enum { KS_HOST_WORKERS_MOST = 256, KS_WRITE_NESTING_MOST = 4 };
 
@@ -43,7 +43,7 @@ struct ks_instance {
 	struct ks_informer *informers;
 	struct ks_metric_use *metrics;
 	struct ks_serial serial;
-	struct ks_pool_share pool;
+	struct ks_blocking_share pool;
 	_Atomic uint8_t attached[KS_HOST_WORKERS_MOST]; /* each changed by its worker */
 	struct ks_instance *next;     /* all there are; main thread */
 };
@@ -64,7 +64,7 @@ struct ks_plugins {
 	struct ks_plugin_set *sets;    /* that are not yet freed; main thread */
 	struct ks_plugin_set *loaded;  /* main thread */
 	struct ks_cache *cache;
-	struct ks_pool *pool;
+	struct ks_blocking_pool *pool;
 	struct ks_plugin_metrics metrics;
 	int (*build)(void *arg, struct ks_plugin_set *set, void **chain_r, struct ks_error *err);
 	void (*release)(void *chain);

@@ -18,7 +18,7 @@ struct ks_metric {
 	_Atomic double value;
 };
 
-void ks_metrics_init(struct ks_plugin_metrics *metrics)
+void ks_plugin_metrics_init(struct ks_plugin_metrics *metrics)
 {
 	pthread_mutex_init(&metrics->lock, NULL);
 	metrics->first = NULL;
@@ -32,7 +32,7 @@ static void free_metric(struct ks_metric *metric)
 	free(metric);
 }
 
-void ks_metrics_fini(struct ks_plugin_metrics *metrics)
+void ks_plugin_metrics_fini(struct ks_plugin_metrics *metrics)
 {
 	while (metrics->first) {
 		struct ks_metric *metric = metrics->first;
@@ -112,7 +112,7 @@ static struct ks_metric *find_or_insert(struct ks_plugin_metrics *metrics, int t
 	return metric;
 }
 
-struct ks_metric *ks_metrics_add(struct ks_plugin_metrics *metrics, int type, const char *plugin, const char *instance, const char *name,
+struct ks_metric *ks_plugin_metrics_add(struct ks_plugin_metrics *metrics, int type, const char *plugin, const char *instance, const char *name,
 	const char *help)
 {
 	struct ks_metric *metric;
@@ -130,7 +130,7 @@ struct ks_metric *ks_metrics_add(struct ks_plugin_metrics *metrics, int type, co
 	return metric;
 }
 
-void ks_metrics_remove(struct ks_plugin_metrics *metrics, struct ks_metric *metric)
+void ks_plugin_metrics_remove(struct ks_plugin_metrics *metrics, struct ks_metric *metric)
 {
 	pthread_mutex_lock(&metrics->lock);
 	if (--metric->users == 0) {
@@ -175,7 +175,7 @@ static void write_head(const struct ks_metric *metric, struct ks_buf *out)
 	ks_buf_printf(out, "\n# TYPE %s %s\n", metric->family, metric->type == KS_METRIC_COUNTER ? "counter" : "gauge");
 }
 
-void ks_metrics_write(struct ks_plugin_metrics *metrics, struct ks_buf *out)
+void ks_plugin_metrics_write(struct ks_plugin_metrics *metrics, struct ks_buf *out)
 {
 	const struct ks_metric *previous = NULL;
 

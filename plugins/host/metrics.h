@@ -14,15 +14,15 @@ struct ks_plugin_metrics {
 	struct ks_metric *first;
 };
 
-void ks_metrics_init(struct ks_plugin_metrics *metrics);
-void ks_metrics_fini(struct ks_plugin_metrics *metrics);
+void ks_plugin_metrics_init(struct ks_plugin_metrics *metrics);
+void ks_plugin_metrics_fini(struct ks_plugin_metrics *metrics);
 /* keelson_plugin_PLUGIN_NAME{instance="INSTANCE"}. The same one again when the instance has it already. NULL: bad name, memory, or another
- * type under that name. Each is given back by ks_metrics_remove. */
-struct ks_metric *ks_metrics_add(struct ks_plugin_metrics *metrics, int type, const char *plugin, const char *instance, const char *name,
+ * type under that name. Each is given back by ks_plugin_metrics_remove. */
+struct ks_metric *ks_plugin_metrics_add(struct ks_plugin_metrics *metrics, int type, const char *plugin, const char *instance, const char *name,
 	const char *help) __attribute__((warn_unused_result));
-/* The counterpart of ks_metrics_add. */
-void ks_metrics_remove(struct ks_plugin_metrics *metrics, struct ks_metric *metric);
-void ks_metrics_write(struct ks_plugin_metrics *metrics, struct ks_buf *out);
+/* The counterpart of ks_plugin_metrics_add. */
+void ks_plugin_metrics_remove(struct ks_plugin_metrics *metrics, struct ks_metric *metric);
+void ks_plugin_metrics_write(struct ks_plugin_metrics *metrics, struct ks_buf *out);
 void ks_metric_add(struct ks_metric *metric, double value);
 void ks_metric_set(struct ks_metric *metric, double value);
 

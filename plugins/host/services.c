@@ -185,7 +185,7 @@ static struct ks_metric *metric(const struct ks_host *host, int type, const char
 	pthread_mutex_lock(&instance->lock);
 	use = ks_arena_zalloc(&instance->arena, 1, sizeof(*use));
 	if (use)
-		use->metric = ks_metrics_add(metrics, type, instance->interface->name, instance->name, name, help);
+		use->metric = ks_plugin_metrics_add(metrics, type, instance->interface->name, instance->name, name, help);
 	if (use && use->metric) {
 		use->next = instance->metrics;
 		instance->metrics = use;
@@ -197,7 +197,7 @@ static struct ks_metric *metric(const struct ks_host *host, int type, const char
 void ks_services_release(struct ks_instance *instance)
 {
 	for (struct ks_metric_use *use = instance->metrics; use; use = use->next)
-		ks_metrics_remove(&instance->plugins->metrics, use->metric);
+		ks_plugin_metrics_remove(&instance->plugins->metrics, use->metric);
 	instance->metrics = NULL;
 }
 

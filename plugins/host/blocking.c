@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-#include "plugins/host/pool.h"
+#include "plugins/host/blocking.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 enum { IDLE_SECONDS = 30 };
 
-struct ks_pool {
+struct ks_blocking_pool {
 	int (*run)(struct ks_op *op);
 	void (*begin)(void);
 	pthread_mutex_t lock;
@@ -42,9 +42,9 @@ static struct ks_op *take(struct ks_op **head, struct ks_op **tail)
 	return op;
 }
 
-struct ks_pool *ks_pool_new(int (*run)(struct ks_op *op), void (*begin)(void))
+struct ks_blocking_pool *ks_blocking_new(int (*run)(struct ks_op *op), void (*begin)(void))
 {
-	struct ks_pool *pool = calloc(1, sizeof(*pool));
+	struct ks_blocking_pool *pool = calloc(1, sizeof(*pool));
 	pthread_condattr_t monotonic;
 
 	if (!pool)
@@ -60,9 +60,9 @@ struct ks_pool *ks_pool_new(int (*run)(struct ks_op *op), void (*begin)(void))
 	return pool;
 }
 
-void ks_pool_free(struct ks_pool **pool)
+void ks_blocking_free(struct ks_blocking_pool **pool)
 {
-	struct ks_pool *p = *pool;
+	struct ks_blocking_pool *p = *pool;
 
 	if (!p)
 		return;
@@ -80,7 +80,7 @@ void ks_pool_free(struct ks_pool **pool)
 }
 
 /* The share has one call less; its next one may run. Under the lock. */
-static void give_back(struct ks_pool *pool, struct ks_pool_share *share)
+static void give_back(struct ks_blocking_pool *pool, struct ks_blocking_share *share)
 {
 	struct ks_op *op = take(&share->head, &share->tail);
 
@@ -94,7 +94,7 @@ static void give_back(struct ks_pool *pool, struct ks_pool_share *share)
 }
 
 /* Waits for work; NULL when the thread should end. Under the lock. */
-static struct ks_op *next_op(struct ks_pool *pool)
+static struct ks_op *next_op(struct ks_blocking_pool *pool)
 {
 	struct timespec until;
 	int result = 0;
@@ -110,9 +110,9 @@ static struct ks_op *next_op(struct ks_pool *pool)
 }
 
 /* The share is left before the answer is given: with the answer the instance may go. */
-static void run_op(struct ks_pool *pool, struct ks_op *op)
+static void run_op(struct ks_blocking_pool *pool, struct ks_op *op)
 {
-	struct ks_pool_share *share = op->pool_share;
+	struct ks_blocking_share *share = op->pool_share;
 	int result;
 
 	pthread_mutex_unlock(&pool->lock);
@@ -128,7 +128,7 @@ static void run_op(struct ks_pool *pool, struct ks_op *op)
 
 static void *run_thread(void *arg)
 {
-	struct ks_pool *pool = arg;
+	struct ks_blocking_pool *pool = arg;
 	struct ks_op *op;
 
 	pthread_setname_np(pthread_self(), "blocking");
@@ -144,7 +144,7 @@ static void *run_thread(void *arg)
 }
 
 /* Signals are the main thread's. */
-static int start_thread(struct ks_pool *pool)
+static int start_thread(struct ks_blocking_pool *pool)
 {
 	sigset_t all, before;
 	pthread_t thread;
@@ -162,7 +162,7 @@ static int start_thread(struct ks_pool *pool)
 }
 
 /* Idle threads that nothing is waiting for yet. */
-static uint32_t waiting(const struct ks_pool *pool)
+static uint32_t waiting(const struct ks_blocking_pool *pool)
 {
 	uint32_t n = 0;
 
@@ -171,16 +171,16 @@ static uint32_t waiting(const struct ks_pool *pool)
 	return n;
 }
 
-static int enqueue(struct ks_pool *pool, struct ks_pool_share *share, struct ks_op *op)
+static int enqueue(struct ks_blocking_pool *pool, struct ks_blocking_share *share, struct ks_op *op)
 {
 	if (share->running >= share->most) {
-		if (share->queued >= KS_POOL_QUEUED_MOST)
+		if (share->queued >= KS_BLOCKING_QUEUED_MOST)
 			return KS_ERR_LIMIT;
 		share->queued++;
 		append(&share->head, &share->tail, op);
 		return KS_PENDING;
 	}
-	if (waiting(pool) >= pool->idle && pool->threads < KS_POOL_THREADS_MOST && start_thread(pool) < 0 && !pool->threads)
+	if (waiting(pool) >= pool->idle && pool->threads < KS_BLOCKING_THREADS_MOST && start_thread(pool) < 0 && !pool->threads)
 		return KS_ERR_NOMEM;
 	share->running++;
 	append(&pool->head, &pool->tail, op);
@@ -188,7 +188,7 @@ static int enqueue(struct ks_pool *pool, struct ks_pool_share *share, struct ks_
 	return KS_PENDING;
 }
 
-int ks_pool_submit(struct ks_pool *pool, struct ks_pool_share *share, struct ks_op *op)
+int ks_blocking_submit(struct ks_blocking_pool *pool, struct ks_blocking_share *share, struct ks_op *op)
 {
 	int result;
 
