@@ -100,6 +100,10 @@ void ks_value_remove_item(struct ks_value *list, uint32_t at);
 /* Inserts an absent item at `at` (<= n). */
 struct ks_value *ks_value_insert_item(struct ks_arena *arena, struct ks_value *list, uint32_t at) __attribute__((warn_unused_result));
 
+/* A free-form value as Go's %v prints it (upstream shows patches so in messages): map[a:1 b:[x y]]. */
+struct ks_buf;
+void ks_value_print(const struct ks_value *v, struct ks_buf *out);
+
 /* A whole copy, texts included (into `arena`). False when out of memory. */
 bool ks_value_copy(struct ks_arena *arena, const struct ks_value *from, struct ks_value *to_r) __attribute__((warn_unused_result));
 /* Deep equality as Go's apiequality.Semantic.DeepEqual sees two decoded objects: member order does not matter, absent equals empty. */
