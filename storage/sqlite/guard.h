@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small file beside the database, PATH-guard: its lock keeps a second server out, and
+ * The small file beside the database, FILE-guard: its lock keeps a second server out, and
  * it remembers the highest revision that was ever given. A database that is behind it was
  * put back from a copy, and must not give the same revisions again.
  */

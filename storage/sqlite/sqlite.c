@@ -144,8 +144,8 @@ static int sqlite_revision(void *self, uint64_t *current_r, uint64_t *oldest_r)
 }
 
 static const struct ks_config_key config_keys[] = {
-	{.name = "path", .type = KS_CONFIG_PATH, .flags = KS_CONFIG_REQUIRED, .offset = offsetof(struct sqlite_config, path),
-	 .help = "The database file; PATH-wal, PATH-shm and PATH-guard stand beside it."},
+	{.name = "file", .type = KS_CONFIG_PATH, .flags = KS_CONFIG_REQUIRED, .offset = offsetof(struct sqlite_config, path),
+	 .help = "The database; FILE-wal, FILE-shm and FILE-guard stand beside it."},
 	{.name = "history", .type = KS_CONFIG_INT, .offset = offsetof(struct sqlite_config, history), .default_text = "10000", .min = 1, .max = 10000000,
 	 .help = "Revisions that can still be read and watched from, after a restart too."},
 	{.name = "cache", .type = KS_CONFIG_SIZE, .offset = offsetof(struct sqlite_config, cache), .default_text = "1Mi", .min = 65536, .max = 1 << 30,

@@ -548,6 +548,7 @@ static int step_watch(struct model *m, struct watch *w, bool *open)
 		return failed;
 	}
 	from = m->oldest - 1 + draw(m, (uint32_t)(m->current - m->oldest) + 4);
+	from += from == 0;
 	result = watch_open(w, m->suite, m, from, prefixes[draw(m, 4)]);
 	*open = result == KS_DONE;
 	if (result != (from < m->oldest ? KS_ERR_COMPACTED : KS_DONE))

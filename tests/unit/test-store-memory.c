@@ -42,7 +42,8 @@ static void check(int failed)
 static void test_random_history(void **state)
 {
 	(void)state;
-	check(ks_store_suite_random(&suite, 1, 3000));
+	/* Another history with KS_TEST_SEED=N. */
+	check(ks_store_suite_random(&suite, getenv("KS_TEST_SEED") ? strtoull(getenv("KS_TEST_SEED"), NULL, 10) : 1, 3000));
 }
 
 static void test_race(void **state)

@@ -29,7 +29,7 @@ static int setup(void **state)
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(path, sizeof(path), "%s/test.db", folder);
-	snprintf(path_pair, sizeof(path_pair), "path=%s", path);
+	snprintf(path_pair, sizeof(path_pair), "file=%s", path);
 	suite = (struct ks_store_suite){.fake = ks_fake_host_new("sqlite"), .config = config};
 	suite.iface = ks_fake_interface(&ks_plugin_sqlite, KS_KIND_STORE);
 	return ks_store_suite_start(&suite);
@@ -79,7 +79,8 @@ static void revisions(uint64_t *current, uint64_t *oldest)
 static void test_random_history(void **state)
 {
 	(void)state;
-	check(ks_store_suite_random(&suite, 1, 3000));
+	/* Another history with KS_TEST_SEED=N. */
+	check(ks_store_suite_random(&suite, getenv("KS_TEST_SEED") ? strtoull(getenv("KS_TEST_SEED"), NULL, 10) : 1, 3000));
 }
 
 static void test_race(void **state)
@@ -152,7 +153,7 @@ static void test_foreign_database_is_refused(void **state)
 
 static void test_missing_folder_is_named(void **state)
 {
-	static const char *const nowhere[] = {"path=/nonexistent/folder/x.db", NULL};
+	static const char *const nowhere[] = {"file=/nonexistent/folder/x.db", NULL};
 	struct ks_store_suite other = {.fake = ks_fake_host_new("other"), .iface = suite.iface, .config = nowhere};
 
 	(void)state;
@@ -249,6 +250,78 @@ static void test_wal_is_reused(void **state)
 	assert_true(st.st_size < 12 << 20);
 }
 
+/* -- a disk whose syncs fail: the methods of SQLite's own files, with another xSync ------------------------------------ */
+
+static int (*real_open)(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags);
+static int (*real_sync)(sqlite3_file *file, int flags);
+static sqlite3_io_methods broken_methods;
+static int sync_fails;
+
+static int broken_sync(sqlite3_file *file, int flags)
+{
+	return __atomic_load_n(&sync_fails, __ATOMIC_RELAXED) ? SQLITE_IOERR_FSYNC : real_sync(file, flags);
+}
+
+static int broken_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags)
+{
+	int rc = real_open(vfs, name, file, flags, out_flags);
+
+	if (rc == SQLITE_OK && (flags & SQLITE_OPEN_WAL)) {
+		broken_methods = *file->pMethods;
+		real_sync = broken_methods.xSync;
+		broken_methods.xSync = broken_sync;
+		file->pMethods = &broken_methods;
+	}
+	return rc;
+}
+
+static int broken_setup(void **state)
+{
+	static sqlite3_vfs broken;
+
+	broken = *sqlite3_vfs_find(NULL);
+	broken.zName = "broken";
+	broken.pNext = NULL;
+	real_open = broken.xOpen;
+	broken.xOpen = broken_open;
+	sqlite3_vfs_register(&broken, 1);
+	return setup(state);
+}
+
+static int broken_teardown(void **state)
+{
+	int failed;
+
+	__atomic_store_n(&sync_fails, 0, __ATOMIC_RELAXED);
+	failed = teardown(state);
+	sqlite3_vfs_unregister(sqlite3_vfs_find("broken"));
+	return failed;
+}
+
+/* A sync that failed is not tried again: the write is uncertain, later ones are refused, and the server must be started again. */
+static void test_failed_sync_ends_writing(void **state)
+{
+	struct ks_store_write_result r;
+	uint64_t current, oldest, before = put("/a", "before");
+	int result;
+	char *text;
+
+	(void)state;
+	__atomic_store_n(&sync_fails, 1, __ATOMIC_RELAXED);
+	assert_int_equal(ks_store_suite_write(&suite, "/a", "lost", KS_STORE_EXPECT_ANY, 0, &r), KS_ERR_UNCERTAIN);
+	__atomic_store_n(&sync_fails, 0, __ATOMIC_RELAXED);
+	assert_int_equal(ks_store_suite_write(&suite, "/b", "x", KS_STORE_EXPECT_ANY, 0, &r), KS_ERR_UNAVAILABLE);
+	assert_non_null(strstr(ks_fake_log(suite.fake), "nothing more is written"));
+	text = ks_store_suite_get(&suite, "/a", 0, &result);
+	assert_string_equal(text, "before");
+	free(text);
+	revisions(&current, &oldest);
+	assert_int_equal(current, before);
+	ks_store_suite_stop(&suite);
+	check(ks_store_suite_start(&suite));
+	put("/b", "again");
+}
+
 static void test_index_against_a_list(void **state)
 {
 	enum { N = 5000 };
@@ -300,6 +373,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_revisions_after_restore, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_history_is_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wal_is_reused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_sync_ends_writing, broken_setup, broken_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

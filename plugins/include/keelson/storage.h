@@ -95,7 +95,7 @@ struct ks_store_watch {
 	uint32_t size;
 	uint32_t reserved;
 	struct ks_view prefix;        /* copied */
-	uint64_t from_revision;       /* first revision wanted (inclusive); KS_ERR_COMPACTED when that is gone */
+	uint64_t from_revision;       /* first revision wanted (inclusive), 0: the next one; KS_ERR_COMPACTED when that is gone */
 	/* Batches in revision order, every revision once, from one thread of the store at a time. `progress` is the revision up to which all is known;
 	 * n may be 0 (only progress). Returns the number of further events it can take now; when 0, the store waits for `watch_credit`. */
 	uint64_t (*events)(void *arg, const struct ks_store_event *events, size_t n, uint64_t progress);
