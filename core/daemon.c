@@ -328,6 +328,7 @@ static int start(struct ks_daemon *d)
 	if (start_with_problems(d, make_plugins) < 0 || start_with_error(d, make_pipeline) < 0 || start_with_error(d, make_cache) < 0 ||
 		start_with_problems(d, start_plugins) < 0 || start_with_error(d, start_server) < 0)
 		return -EINVAL;
+	d->ready_timer.fire = look_whether_ready;
 	return ks_timer_start(d->loop, &d->ready_timer, READY_POLL_MS);
 }
 
