@@ -18,7 +18,7 @@ enum {
 	/* Streams that the client cancels, or makes us reset: a few bytes of it, and all the work of a request for us. */
 	RESETS_PER_SECOND = 100, RESETS_AT_ONCE = 500,
 	/* Frames that carry nothing: PING, SETTINGS, PRIORITY, empty DATA, what we don't know. */
-	CONTROL_PER_SECOND = 200, CONTROL_AT_ONCE = 2000,
+	CONTROL_PER_SECOND = 200, CONTROL_AT_ONCE = 1000,
 };
 
 #define NV_STATIC (NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE)
@@ -541,7 +541,7 @@ static int make_options(nghttp2_option **out_r)
 	nghttp2_option_set_no_auto_window_update(options, 1);
 	nghttp2_option_set_no_closed_streams(options, 1);
 	nghttp2_option_set_max_settings(options, 32);
-	nghttp2_option_set_max_outbound_ack(options, 1000);
+	nghttp2_option_set_max_outbound_ack(options, 8 * CONTROL_AT_ONCE); /* ours says why it ends */
 	*out_r = options;
 	return 0;
 }

@@ -250,7 +250,7 @@ void ks_timer_cancel(struct ks_timer *timer)
 
 /* -- the loop -------------------------------------------------------------------------------------------------- */
 
-/* The clock is read when it is asked for: a loop that slept must not fire timers by a stale time. */
+/* Not EVENT_BASE_FLAG_PRECISE_TIMER: it costs a system call a turn, and the wheel reads the precise clock itself. */
 static struct event_base *make_base(void)
 {
 	struct event_config *config = event_config_new();
@@ -258,7 +258,7 @@ static struct event_base *make_base(void)
 
 	if (!config)
 		return NULL;
-	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	base = event_base_new_with_config(config);
 	event_config_free(config);
 	return base;

@@ -185,6 +185,7 @@ static double run_load(const char *name, uint16_t port, int connections, int str
 	pclose(load);
 	printf("{\"bench\":\"net\",\"server\":\"%s\",\"connections\":%d,\"streams\":%d,\"requests\":%d,\"per_second\":%.0f}\n", name, connections,
 		streams, requests, rate);
+	fflush(stdout);
 	return rate;
 }
 
