@@ -279,6 +279,16 @@ void ks_request_on_end(struct ks_request *request, struct ks_request_end *end, v
 	request->ends = end;
 }
 
+void ks_request_off_end(struct ks_request *request, struct ks_request_end *end)
+{
+	struct ks_request_end **at = &request->ends;
+
+	while (*at && *at != end)
+		at = &(*at)->next;
+	if (*at)
+		*at = end->next;
+}
+
 void ks_request_pin(struct ks_request *request)
 {
 	request->pins++;

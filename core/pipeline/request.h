@@ -103,6 +103,7 @@ struct ks_request {
 	struct ks_user_info user;
 	struct ks_str body;              /* after ks_request_need_body */
 	struct ks_status status;         /* of a refusal */
+	const char *allow;               /* of a 405: the Allow header; NULL: none */
 	struct ks_str *warnings;         /* Warning: 299 */
 	uint32_t n_warnings;
 	const char *metric_path;         /* of a non-resource route, as metrics call it; NULL: a resource's */
@@ -125,7 +126,7 @@ struct ks_request {
 	size_t warned;                   /* runes of warnings so far */
 	int body_state, body_code;
 	uint16_t code;                   /* answered with */
-	bool resume_posted, timer_started, listed, in_run, warnings_cut, counted;
+	bool resume_posted, timer_started, listed, in_run, warnings_cut, counted, counted_read, drained;
 };
 
 /* -- what was sent ---------------------------------------------------------------------------------------------- */
@@ -150,6 +151,8 @@ void ks_request_pin(struct ks_request *request);
 void ks_request_unpin(struct ks_request *request); /* may free the request */
 /* `end->run` is called when the request ends, last registered first. */
 void ks_request_on_end(struct ks_request *request, struct ks_request_end *end, void (*run)(struct ks_request_end *end));
+/* It needs not be called any more. Nothing happens when it isn't registered. */
+void ks_request_off_end(struct ks_request *request, struct ks_request_end *end);
 /* Nobody waits for the answer any more: it was given (the deadline has passed), or the client is gone. */
 static inline bool ks_request_over(const struct ks_request *request) { return request->answered || request->closed; }
 

@@ -305,7 +305,7 @@ static void choose_error_form(struct ks_request *request)
 void ks_request_respond_status(struct ks_request *request)
 {
 	struct ks_status *status = &request->status;
-	struct ks_header headers[2];
+	struct ks_header headers[3];
 	struct ks_piece piece;
 	struct ks_buf buf;
 	size_t n = 0;
@@ -322,6 +322,8 @@ void ks_request_respond_status(struct ks_request *request)
 		if (seconds)
 			headers[n++] = (struct ks_header){KS_STR_LIT("retry-after"), ks_str_from(seconds)};
 	}
+	if (status->code == 405 && request->allow)
+		headers[n++] = (struct ks_header){KS_STR_LIT("allow"), ks_str_from(request->allow)};
 	if (status->code == 403)
 		headers[n++] = (struct ks_header){KS_STR_LIT("x-content-type-options"), KS_STR_LIT("nosniff")};
 	piece = (struct ks_piece){.data = buf.data, .len = buf.len, .release = free, .owner = buf.data};

@@ -28,6 +28,8 @@ struct ks_routes;  /* core/pipeline/routes.h: paths to handlers; discovery; can 
 struct ks_metrics; /* core/pipeline/metrics.h */
 struct ks_health;  /* core/pipeline/health.h: named checks */
 struct ks_workers; /* core/pipeline/worker.h */
+struct ks_discovery_state;
+struct ks_openapi_state;
 
 struct ks_server_state {
 	/* main's */
@@ -46,6 +48,8 @@ struct ks_server_state {
 	struct ks_metrics *metrics;
 	struct ks_health *health;
 	struct ks_workers *workers;
+	struct ks_discovery_state *discovery;
+	struct ks_openapi_state *openapi;
 };
 
 /* Makes what the pipeline owns (routes, metrics, health) and tells the plugin host how chains are built and where plugins' writes go. Before
@@ -53,9 +57,8 @@ struct ks_server_state {
 int ks_pipeline_init(struct ks_server_state *server, struct ks_error *err) __attribute__((warn_unused_result));
 /* After the workers have ended. */
 void ks_pipeline_fini(struct ks_server_state *server);
-/* On each worker's thread, first and last. 0 or negative. */
-int ks_pipeline_worker_started(struct ks_server_state *server, struct ks_loop *loop);
-void ks_pipeline_worker_stopped(struct ks_server_state *server, struct ks_loop *loop);
+/* On each worker's thread, before its first request. 0 or negative. */
+int ks_pipeline_worker_started(struct ks_server_state *server, struct ks_loop *loop) __attribute__((warn_unused_result));
 /* Callbacks for ks_server_start. */
 void ks_pipeline_on_request(struct ks_stream *stream, void *server_state);
 void ks_pipeline_on_closed(struct ks_stream *stream, void *server_state);

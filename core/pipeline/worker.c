@@ -118,6 +118,45 @@ struct ks_worker *ks_workers_any(struct ks_workers *workers)
 	return n ? started[from % n] : NULL;
 }
 
+/* Goes from worker to worker. */
+struct retirement {
+	struct ks_task task;
+	struct ks_workers *workers;
+	size_t next;
+	void (*release)(void *what);
+	void *what;
+};
+
+static void visit_next(struct ks_task *task)
+{
+	struct retirement *r = (struct retirement *)task;
+
+	while (r->next < KS_WORKER_SLOTS) {
+		struct ks_worker *worker = atomic_load_explicit(&r->workers->slots[r->next++], memory_order_acquire);
+
+		if (worker) {
+			ks_loop_post(worker->loop, &r->task);
+			return;
+		}
+	}
+	r->release(r->what);
+	free(r);
+}
+
+bool ks_workers_retire(struct ks_workers *workers, void (*release)(void *what), void *what)
+{
+	struct retirement *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return false;
+	r->task.run = visit_next;
+	r->workers = workers;
+	r->release = release;
+	r->what = what;
+	visit_next(&r->task);
+	return true;
+}
+
 static void link_live(struct ks_worker *worker, struct ks_request *request)
 {
 	request->prev = NULL;

@@ -40,6 +40,10 @@ void ks_workers_each(struct ks_workers *workers, void (*visit)(struct ks_worker 
 /* One that has started, in turn; NULL when none has. */
 struct ks_worker *ks_workers_any(struct ks_workers *workers);
 
+/* Calls release(what) on some thread when every worker has finished the task that it runs now: nobody who found `what` by then still looks at it.
+ * Memory for that may lack: then it is never called, and false returned. */
+bool ks_workers_retire(struct ks_workers *workers, void (*release)(void *what), void *what);
+
 /* A zeroed request with an empty arena, in the worker's list; NULL when out of memory. */
 struct ks_request *ks_worker_take(struct ks_worker *worker) __attribute__((warn_unused_result));
 /* Gives it back: what it holds must have been released. */
