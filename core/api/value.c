@@ -111,23 +111,23 @@ struct ks_value *ks_value_at(const struct ks_schema *s, const struct ks_value *v
 
 /* ---- changes ---- */
 
+struct ks_value *ks_value_add(struct ks_arena *arena, struct ks_value *map, struct ks_str key)
+{
+	if (map->kind != KS_MAP || !grow(arena, map, sizeof(struct ks_member)))
+		return NULL;
+	map->members[map->n] = (struct ks_member){.key = key};
+	return &map->members[map->n++].value;
+}
+
 struct ks_value *ks_value_put(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v, struct ks_str name)
 {
 	struct ks_value *place = find_place(s, v, name);
-	struct ks_member *member;
+	const char *copy;
 
 	if (place || !v || v->kind != KS_MAP)
 		return place;
-	if (!grow(arena, v, sizeof(struct ks_member)))
-		return NULL;
-	member = &v->members[v->n];
-	member->key.p = ks_arena_dup(arena, name.p, name.n);
-	if (!member->key.p)
-		return NULL;
-	member->key.n = name.n;
-	member->value = (struct ks_value){0};
-	v->n++;
-	return &member->value;
+	copy = ks_arena_dup(arena, name.p, name.n);
+	return copy ? ks_value_add(arena, v, ks_str_of(copy, name.n)) : NULL;
 }
 
 /* The schema type of what stands (or would stand) at `name` of `v`; 0 in free-form parts. */

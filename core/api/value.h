@@ -89,6 +89,8 @@ struct ks_value *ks_value_get_str(const struct ks_schema *s, const struct ks_val
 struct ks_value *ks_value_at(const struct ks_schema *s, const struct ks_value *v, const char *path);
 /* A place to write: the slot or member `name`, made (absent) if need be. NULL when out of memory or the type has no such field. */
 struct ks_value *ks_value_put(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v, struct ks_str name) __attribute__((warn_unused_result));
+/* Adds a member to a MAP without looking whether there is one; the key is not copied. Returns its (absent) value; NULL when out of memory. */
+struct ks_value *ks_value_add(struct ks_arena *arena, struct ks_value *map, struct ks_str key) __attribute__((warn_unused_result));
 /* ks_value_put along a dotted path; structs and maps on the way are made. */
 struct ks_value *ks_value_put_at(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v, const char *path) __attribute__((warn_unused_result));
 /* Makes slot or member absent (a member is taken out, order kept). */
