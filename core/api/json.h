@@ -6,7 +6,8 @@
  * The decoder reads bytes straight into slots. It is as strict as
  * sigs.k8s.io/json (the decoder of kube-apiserver): names are case-sensitive,
  * a number for an integer field must be an integer in range, a null leaves the zero
- * value. Depth is limited (10,000 as in Go; memory by the arena's limit).
+ * value. Depth is limited to 1,000 (Go: 10,000), which every recursive walker of a tree can rely on;
+ * memory by the arena's limit.
  */
 #ifndef KS_API_JSON_H
 #define KS_API_JSON_H
@@ -23,12 +24,13 @@
 struct ks_strict_errors {
 	struct ks_str *items; /* arena */
 	uint32_t n, cap;
-	bool dropped; /* there were more than the limit (64) */
+	bool dropped; /* there were more than the limit (100) */
 };
 
 enum ks_decode_flag {
 	KS_DECODE_STRICT = 1 << 0,    /* collect unknown and duplicate fields */
 	KS_DECODE_BORROW = 1 << 1,    /* texts without escapes may point into the input, which outlives the tree */
+	KS_CONVERT_UNSTRUCTURED = 1 << 2, /* ks_value_convert only: complaints in the words that upstream has after a strategic merge patch */
 };
 
 /* Decodes one JSON text (white space around it allowed) as `type` of `s`; type 0: free form.

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "core/api/json_decode.h"
+#include "core/api/json_unstructured.h"
 #include "core/api/json_zero.h"
 
 /* ---- typed to free form ---- */
@@ -139,8 +140,15 @@ int ks_value_convert(struct ks_arena *arena, const struct ks_schema *s, uint16_t
 {
 	struct ks_buf json;
 	const char *copy;
-	int r = -ENOMEM;
+	int r;
 
+	if (flags & KS_CONVERT_UNSTRUCTURED) {
+		r = ks_unstructured_check(arena, s, type, from, flags & KS_DECODE_STRICT ? strict : NULL, message_r);
+		if (r < 0)
+			return r;
+		flags &= ~(unsigned)(KS_CONVERT_UNSTRUCTURED | KS_DECODE_STRICT);
+	}
+	r = -ENOMEM;
 	/* Through the text: what the decoder says of it is what a client is to read. */
 	ks_buf_init(&json);
 	ks_json_encode(s, from, &json);
