@@ -6,9 +6,10 @@
  * readings.
  *
  * With -DKS_LIBFUZZER a target of libFuzzer; else a program that replays the
- * files named as arguments.
+ * files named as arguments, or the corpus in $srcdir.
  */
 #include <assert.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -149,10 +150,30 @@ static int replay(const char *path)
 	return 0;
 }
 
+static int replay_corpus(void)
+{
+	const char *srcdir = getenv("srcdir");
+	char pattern[4096];
+	int failed = 0;
+	glob_t files;
+
+	snprintf(pattern, sizeof(pattern), "%s/tests/fuzz/corpus/http1/*", srcdir ? srcdir : ".");
+	if (glob(pattern, 0, NULL, &files) != 0) {
+		fprintf(stderr, "fuzz-http1: nothing is %s\n", pattern);
+		return 1;
+	}
+	for (size_t i = 0; i < files.gl_pathc; i++)
+		failed |= replay(files.gl_pathv[i]);
+	globfree(&files);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	int failed = 0;
 
+	if (argc == 1)
+		return replay_corpus();
 	for (int i = 1; i < argc; i++)
 		failed |= replay(argv[i]);
 	return failed;
