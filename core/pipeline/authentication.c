@@ -11,7 +11,7 @@
 #include "core/pipeline/chain.h"
 #include "core/pipeline/inner.h"
 #include "core/pipeline/server.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 

@@ -4,7 +4,7 @@
 #include "core/pipeline/chain.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 
 #define TYPES "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 #define STREAM_TYPES "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/pipeline/chain.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 
@@ -55,7 +55,7 @@ static bool fill(struct ks_request *request, struct ks_inner *inner)
 	request->user = (struct ks_user_info){.name = inner->user, .groups = inner->groups, .n_groups = inner->n_groups};
 	memcpy(request->audit_id, inner->audit_id, sizeof(request->audit_id));
 	if (!request->audit_id[0])
-		ks_worker_audit_id(request->worker, request->audit_id);
+		ks_lane_audit_id(request->lane, request->audit_id);
 	if (inner->server->plugins) {
 		request->set = ks_plugin_set_ref(ks_plugins_current(inner->server->plugins, request->loop));
 		request->chain = ks_plugin_set_chain(request->set);
@@ -67,7 +67,7 @@ static bool fill(struct ks_request *request, struct ks_inner *inner)
 static void start(struct ks_task *task)
 {
 	struct ks_inner *inner = (struct ks_inner *)((char *)task - offsetof(struct ks_inner, task));
-	struct ks_request *request = ks_worker_take(inner->worker);
+	struct ks_request *request = ks_lane_take(inner->lane);
 
 	if (!request) {
 		inner->answer(inner->arg, 500, KS_STR_LIT(NO_MEMORY));
@@ -126,10 +126,10 @@ static bool copy(struct ks_inner *inner, const struct ks_inner_request *from)
 
 int ks_pipeline_inner_request(struct ks_server_state *server, const struct ks_inner_request *from)
 {
-	struct ks_worker *worker = from->loop ? ks_worker_of(server, from->loop) : ks_workers_any(server->workers);
+	struct ks_lane *lane = from->loop ? ks_lane_of(server, from->loop) : ks_lanes_any(server->lanes);
 	struct ks_inner *inner;
 
-	if (!worker)
+	if (!lane)
 		return -EAGAIN;
 	inner = calloc(1, sizeof(*inner));
 	if (!inner)
@@ -140,13 +140,13 @@ int ks_pipeline_inner_request(struct ks_server_state *server, const struct ks_in
 		return -ENOMEM;
 	}
 	inner->server = server;
-	inner->worker = worker;
+	inner->lane = lane;
 	inner->deadline_ns = from->deadline_ns;
 	inner->write_depth = from->write_depth;
 	inner->answer = from->answer;
 	inner->arg = from->arg;
 	inner->task.run = start;
-	ks_loop_post(worker->loop, &inner->task);
+	ks_loop_post(lane->loop, &inner->task);
 	return 0;
 }
 

@@ -11,7 +11,7 @@ struct ks_inner_write; /* plugins/host/host.h */
 /* One of them, with copies of all it needs. */
 struct ks_inner {
 	struct ks_server_state *server;
-	struct ks_worker *worker;
+	struct ks_lane *lane;
 	struct ks_task task;
 	struct ks_arena arena;
 	struct ks_str method, path, query, content_type, body;

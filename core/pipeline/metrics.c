@@ -9,13 +9,13 @@
 
 #include "core/pipeline/chain.h"
 #include "core/pipeline/metrics_entry.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 
 enum { SOURCES_MOST = 16, SLOTS_FIRST = 64 };
 
 struct ks_metrics {
 	const struct ks_schema *schema;
-	struct ks_metrics_shard *_Atomic shards[KS_WORKER_SLOTS];
+	struct ks_metrics_shard *_Atomic shards[KS_LANES_MOST];
 	pthread_mutex_t lock; /* for making shards */
 	struct { void (*write)(void *arg, struct ks_buf *out); void *arg; } sources[SOURCES_MOST];
 	size_t n_sources;
@@ -55,7 +55,7 @@ void ks_metrics_free(struct ks_metrics **metrics)
 {
 	if (!*metrics)
 		return;
-	for (size_t i = 0; i < KS_WORKER_SLOTS; i++) {
+	for (size_t i = 0; i < KS_LANES_MOST; i++) {
 		struct ks_metrics_shard *shard = atomic_load_explicit(&(*metrics)->shards[i], memory_order_relaxed);
 
 		if (shard)
@@ -85,7 +85,7 @@ struct ks_metrics_shard *ks_metrics_shard(struct ks_metrics *metrics, uint32_t w
 {
 	struct ks_metrics_shard *shard;
 
-	if (worker >= KS_WORKER_SLOTS)
+	if (worker >= KS_LANES_MOST)
 		return NULL;
 	pthread_mutex_lock(&metrics->lock);
 	shard = atomic_load_explicit(&metrics->shards[worker], memory_order_relaxed);
@@ -222,13 +222,13 @@ void ks_metrics_begin(struct ks_request *request)
 {
 	request->counted = true;
 	request->counted_read = is_read(request->method);
-	add(&request->worker->metrics->in_flight[request->counted_read], 1);
+	add(&request->lane->metrics->in_flight[request->counted_read], 1);
 }
 
 static void leave_flight(struct ks_request *request)
 {
 	if (request->counted)
-		add(&request->worker->metrics->in_flight[request->counted_read], UINT64_MAX);
+		add(&request->lane->metrics->in_flight[request->counted_read], UINT64_MAX);
 	request->counted = false;
 }
 
@@ -265,7 +265,7 @@ static void count_code(struct ks_metric_entry *entry, uint16_t code)
 void ks_metrics_answered(struct ks_request *request)
 {
 	struct ks_metric_key key = key_of(request);
-	struct ks_metric_entry *entry = entry_of(request->worker->metrics, &key);
+	struct ks_metric_entry *entry = entry_of(request->lane->metrics, &key);
 
 	request->metrics_entry = entry;
 	if (!entry)
@@ -303,7 +303,7 @@ void ks_metrics_stage(struct ks_metrics_shard *shard, size_t stage, uint64_t nan
 
 void ks_metrics_each_shard(struct ks_metrics *metrics, void (*visit)(const struct ks_metrics_shard *shard, void *arg), void *arg)
 {
-	for (size_t i = 0; i < KS_WORKER_SLOTS; i++) {
+	for (size_t i = 0; i < KS_LANES_MOST; i++) {
 		const struct ks_metrics_shard *shard = atomic_load_explicit(&metrics->shards[i], memory_order_acquire);
 
 		if (shard)

@@ -7,7 +7,7 @@
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
 #include "core/pipeline/version.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 #include "plugins/host/host.h"
 
 static enum ks_stage_result serve_metrics(struct ks_request *request, void *arg)
@@ -44,10 +44,10 @@ static void write_objects(void *arg, struct ks_buf *out)
 	}
 }
 
-static void count_live(struct ks_worker *worker, void *arg)
+static void count_live(struct ks_lane *lane, void *arg)
 {
 	/* Another thread's counter, read as it is: a scrape may be off by one. */
-	*(uint64_t *)arg += __atomic_load_n(&worker->n_live, __ATOMIC_RELAXED);
+	*(uint64_t *)arg += __atomic_load_n(&lane->n_live, __ATOMIC_RELAXED);
 }
 
 static void write_own(void *arg, struct ks_buf *out)
@@ -55,7 +55,7 @@ static void write_own(void *arg, struct ks_buf *out)
 	const struct ks_server_state *server = arg;
 	uint64_t live = 0;
 
-	ks_workers_each(server->workers, count_live, &live);
+	ks_lanes_each(server->lanes, count_live, &live);
 	ks_buf_printf(out, "# HELP keelson_requests_held Requests whose memory is held, answered or not.\n# TYPE keelson_requests_held gauge\n"
 			   "keelson_requests_held %" PRIu64 "\n", live);
 	ks_buf_add_str(out, "# HELP kubernetes_build_info What this server is.\n# TYPE kubernetes_build_info gauge\n"

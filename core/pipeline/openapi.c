@@ -11,7 +11,7 @@
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
 #include "core/pipeline/version.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 
 #define V3 "/openapi/v3/"
 #define YEAR_SECONDS (365 * 24 * 3600)

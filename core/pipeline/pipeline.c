@@ -10,7 +10,7 @@
 #include "core/pipeline/metrics.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 #include "plugins/host/host.h"
 
 static int build_chain(void *arg, struct ks_plugin_set *set, void **chain_r, struct ks_error *err)
@@ -41,12 +41,12 @@ static int add_routes(struct ks_server_state *server)
 
 int ks_pipeline_init(struct ks_server_state *server, struct ks_error *err)
 {
-	server->workers = ks_workers_new();
+	server->lanes = ks_lanes_new();
 	server->metrics = ks_metrics_new(server->schema);
 	server->health = ks_health_new();
-	if (server->workers)
-		server->routes = ks_routes_new(server->workers);
-	if (!server->workers || !server->metrics || !server->health || !server->routes || add_routes(server) != 0) {
+	if (server->lanes)
+		server->routes = ks_routes_new(server->lanes);
+	if (!server->lanes || !server->metrics || !server->health || !server->routes || add_routes(server) != 0) {
 		ks_pipeline_fini(server);
 		return ks_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -63,13 +63,13 @@ void ks_pipeline_fini(struct ks_server_state *server)
 	ks_discovery_fini(server);
 	ks_routes_free(&server->routes);
 	ks_health_free(&server->health);
-	ks_workers_free(&server->workers);
+	ks_lanes_free(&server->lanes);
 	ks_metrics_free(&server->metrics);
 }
 
 int ks_pipeline_worker_started(struct ks_server_state *server, struct ks_loop *loop)
 {
-	return ks_worker_of(server, loop) ? 0 : -ENOMEM;
+	return ks_lane_of(server, loop) ? 0 : -ENOMEM;
 }
 
 /* -- requests -------------------------------------------------------------------------------------------------- */
@@ -77,8 +77,8 @@ int ks_pipeline_worker_started(struct ks_server_state *server, struct ks_loop *l
 void ks_pipeline_on_request(struct ks_stream *stream, void *server_state)
 {
 	struct ks_server_state *server = server_state;
-	struct ks_worker *worker = ks_worker_of(server, ks_stream_loop(stream));
-	struct ks_request *request = worker ? ks_worker_take(worker) : NULL;
+	struct ks_lane *lane = ks_lane_of(server, ks_stream_loop(stream));
+	struct ks_request *request = lane ? ks_lane_take(lane) : NULL;
 
 	ks_stream_set_data(stream, request);
 	if (!request) {
@@ -115,12 +115,12 @@ static bool is_watching(const struct ks_request *request)
 /* On the worker. A drain hook may end requests, so the list is looked at anew after each. */
 static void end_watches(struct ks_task *task)
 {
-	struct ks_worker *worker = (struct ks_worker *)((char *)task - offsetof(struct ks_worker, end_task));
+	struct ks_lane *lane = (struct ks_lane *)((char *)task - offsetof(struct ks_lane, end_task));
 	struct ks_request *request;
 
-	atomic_store_explicit(&worker->end_posted, false, memory_order_relaxed);
+	atomic_store_explicit(&lane->end_posted, false, memory_order_relaxed);
 	do {
-		request = worker->live;
+		request = lane->live;
 		while (request && !is_watching(request))
 			request = request->next;
 		if (!request)
@@ -133,15 +133,15 @@ static void end_watches(struct ks_task *task)
 	} while (request);
 }
 
-static void post_end(struct ks_worker *worker, void *arg)
+static void post_end(struct ks_lane *lane, void *arg)
 {
 	(void)arg;
-	worker->end_task.run = end_watches;
-	if (!atomic_exchange_explicit(&worker->end_posted, true, memory_order_acq_rel))
-		ks_loop_post(worker->loop, &worker->end_task);
+	lane->end_task.run = end_watches;
+	if (!atomic_exchange_explicit(&lane->end_posted, true, memory_order_acq_rel))
+		ks_loop_post(lane->loop, &lane->end_task);
 }
 
 void ks_pipeline_end_watches(struct ks_server_state *server)
 {
-	ks_workers_each(server->workers, post_end, NULL);
+	ks_lanes_each(server->lanes, post_end, NULL);
 }

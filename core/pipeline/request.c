@@ -10,7 +10,7 @@
 #include "core/pipeline/inner.h"
 #include "core/pipeline/metrics.h"
 #include "core/pipeline/server.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 
@@ -160,7 +160,7 @@ static void take_audit_id(struct ks_request *request)
 	struct ks_str sent = ks_request_header_view(request, "audit-id");
 
 	if (sent.n == 0) {
-		ks_worker_audit_id(request->worker, request->audit_id);
+		ks_lane_audit_id(request->lane, request->audit_id);
 		return;
 	}
 	if (sent.n > KS_AUDIT_ID_MOST)
@@ -217,7 +217,7 @@ static void account_stage(struct ks_request *request)
 {
 	uint64_t now = ks_monotonic_ns();
 
-	ks_metrics_stage(request->worker->metrics, request->stage, now - request->stage_ns);
+	ks_metrics_stage(request->lane->metrics, request->stage, now - request->stage_ns);
 	request->stage_ns = now;
 }
 
@@ -314,7 +314,7 @@ static void destroy(struct ks_request *request)
 		ks_plugin_set_unref(request->set);
 	if (request->inner)
 		ks_inner_free(request->inner);
-	ks_worker_put(request->worker, request);
+	ks_lane_put(request->lane, request);
 }
 
 void ks_request_settle(struct ks_request *request)

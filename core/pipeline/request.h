@@ -36,7 +36,7 @@ struct ks_request;
 struct ks_server_state; /* core/pipeline/server.h: what all requests share */
 struct ks_chain;        /* core/pipeline/chain.h: what was made of one set of plugins */
 struct ks_plugin_set;   /* plugins/host/host.h */
-struct ks_worker;       /* core/pipeline/worker.h: what the requests of one worker share */
+struct ks_lane;         /* core/pipeline/lane.h: what the requests of one worker share */
 struct ks_inner;        /* core/pipeline/inner.h: of requests from inside */
 struct ks_op;           /* plugins/host/op.h */
 
@@ -79,7 +79,7 @@ enum { KS_AUDIT_ID_MOST = 64 };
 
 struct ks_request {
 	struct ks_server_state *server;
-	struct ks_worker *worker;
+	struct ks_lane *lane;
 	struct ks_loop *loop;
 	struct ks_stream *stream;        /* NULL: from inside, or the client has gone */
 	struct ks_plugin_set *set;       /* a reference; NULL once a long-running answer has begun */

@@ -10,7 +10,7 @@
 #include "core/pipeline/metrics.h"
 #include "core/pipeline/render.h"
 #include "core/pipeline/request.h"
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/pipeline/worker.h"
+#include "core/pipeline/lane.h"
 
 /* One state of the table, sorted by path; never changed once it is published. The texts behind it are one allocation with it. */
 struct table {
@@ -16,11 +16,11 @@ struct table {
 
 struct ks_routes {
 	struct table *_Atomic table;
-	struct ks_workers *workers;
+	struct ks_lanes *lanes;
 	pthread_mutex_t lock; /* of those who change it */
 };
 
-struct ks_routes *ks_routes_new(struct ks_workers *workers)
+struct ks_routes *ks_routes_new(struct ks_lanes *lanes)
 {
 	struct ks_routes *routes = calloc(1, sizeof(*routes));
 	struct table *empty = calloc(1, sizeof(*empty));
@@ -30,7 +30,7 @@ struct ks_routes *ks_routes_new(struct ks_workers *workers)
 		free(empty);
 		return NULL;
 	}
-	routes->workers = workers;
+	routes->lanes = lanes;
 	atomic_store_explicit(&routes->table, empty, memory_order_relaxed);
 	return routes;
 }
@@ -77,7 +77,7 @@ static void publish(struct ks_routes *routes, struct table *next)
 	struct table *old = atomic_exchange_explicit(&routes->table, next, memory_order_acq_rel);
 
 	/* Should there be no memory to wait for the workers, the old table stays: it is small. */
-	(void)ks_workers_retire(routes->workers, free, old);
+	(void)ks_lanes_retire(routes->lanes, free, old);
 }
 
 int ks_routes_add(struct ks_routes *routes, const struct ks_route *route)

@@ -10,7 +10,7 @@
 #include "core/pipeline/request.h"
 
 struct ks_routes;
-struct ks_workers;
+struct ks_lanes;
 
 typedef enum ks_stage_result (*ks_handler)(struct ks_request *request, void *arg);
 
@@ -28,7 +28,7 @@ struct ks_route {
 	void *arg;
 };
 
-struct ks_routes *ks_routes_new(struct ks_workers *workers) __attribute__((warn_unused_result));
+struct ks_routes *ks_routes_new(struct ks_lanes *lanes) __attribute__((warn_unused_result));
 void ks_routes_free(struct ks_routes **routes);
 /* Adds or replaces. The path is copied. 0 or -ENOMEM. Any thread. */
 int ks_routes_add(struct ks_routes *routes, const struct ks_route *route) __attribute__((warn_unused_result));

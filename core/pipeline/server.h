@@ -27,7 +27,7 @@ struct ks_plugins; /* plugins/host/host.h */
 struct ks_routes;  /* core/pipeline/routes.h: paths to handlers; discovery; can change at run time */
 struct ks_metrics; /* core/pipeline/metrics.h */
 struct ks_health;  /* core/pipeline/health.h: named checks */
-struct ks_workers; /* core/pipeline/worker.h */
+struct ks_lanes; /* core/pipeline/lane.h */
 struct ks_discovery_state;
 struct ks_openapi_state;
 
@@ -47,7 +47,7 @@ struct ks_server_state {
 	struct ks_routes *routes;
 	struct ks_metrics *metrics;
 	struct ks_health *health;
-	struct ks_workers *workers;
+	struct ks_lanes *lanes;
 	struct ks_discovery_state *discovery;
 	struct ks_openapi_state *openapi;
 };

@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* What the requests of one worker share; only that worker's thread touches it. Private to core/pipeline. */
-#ifndef KS_PIPELINE_WORKER_H
-#define KS_PIPELINE_WORKER_H
+#ifndef KS_PIPELINE_LANE_H
+#define KS_PIPELINE_LANE_H
 
 #include <pthread.h>
 
 #include "core/pipeline/request.h"
 
-enum { KS_WORKER_SLOTS = 256 };
+enum { KS_LANES_MOST = 256 };
 
-struct ks_worker {
+struct ks_lane {
 	struct ks_server_state *server;
 	struct ks_loop *loop;
 	uint32_t index;
@@ -25,30 +25,30 @@ struct ks_worker {
 };
 
 /* All workers, by the index of their loop. Slots are filled once and emptied by fini. */
-struct ks_workers {
-	struct ks_worker *_Atomic slots[KS_WORKER_SLOTS];
+struct ks_lanes {
+	struct ks_lane *_Atomic slots[KS_LANES_MOST];
 	pthread_mutex_t lock;            /* for filling */
 	_Atomic uint32_t next;           /* where the next request from inside goes */
 };
 
-struct ks_workers *ks_workers_new(void) __attribute__((warn_unused_result));
-void ks_workers_free(struct ks_workers **workers);
+struct ks_lanes *ks_lanes_new(void) __attribute__((warn_unused_result));
+void ks_lanes_free(struct ks_lanes **lanes);
 /* The worker of that loop; made on first use. NULL when out of memory, or when there are too many. */
-struct ks_worker *ks_worker_of(struct ks_server_state *server, struct ks_loop *loop);
+struct ks_lane *ks_lane_of(struct ks_server_state *server, struct ks_loop *loop);
 /* Calls `visit` for each worker that has started. Any thread. */
-void ks_workers_each(struct ks_workers *workers, void (*visit)(struct ks_worker *worker, void *arg), void *arg);
+void ks_lanes_each(struct ks_lanes *lanes, void (*visit)(struct ks_lane *lane, void *arg), void *arg);
 /* One that has started, in turn; NULL when none has. */
-struct ks_worker *ks_workers_any(struct ks_workers *workers);
+struct ks_lane *ks_lanes_any(struct ks_lanes *lanes);
 
 /* Calls release(what) on some thread when every worker has finished the task that it runs now: nobody who found `what` by then still looks at it.
  * Memory for that may lack: then it is never called, and false returned. */
-bool ks_workers_retire(struct ks_workers *workers, void (*release)(void *what), void *what);
+bool ks_lanes_retire(struct ks_lanes *lanes, void (*release)(void *what), void *what);
 
 /* A zeroed request with an empty arena, in the worker's list; NULL when out of memory. */
-struct ks_request *ks_worker_take(struct ks_worker *worker) __attribute__((warn_unused_result));
+struct ks_request *ks_lane_take(struct ks_lane *lane) __attribute__((warn_unused_result));
 /* Gives it back: what it holds must have been released. */
-void ks_worker_put(struct ks_worker *worker, struct ks_request *request);
-void ks_worker_audit_id(struct ks_worker *worker, char out[KS_AUDIT_ID_MOST + 1]);
+void ks_lane_put(struct ks_lane *lane, struct ks_request *request);
+void ks_lane_audit_id(struct ks_lane *lane, char out[KS_AUDIT_ID_MOST + 1]);
 
 /* -- request.c --------------------------------------------------------------------------------------------------- */
 
