@@ -68,6 +68,8 @@ void ks_plugins_free(struct ks_plugins **plugins)
 	*plugins = NULL;
 	ks_plugins_stop(p);
 	retire_instances(p, true);
+	for (struct ks_closed_executor *closed = p->closed; closed; closed = closed->next)
+		ks_executor_unref(closed->executor);
 	ks_sets_free(p);
 	ks_blocking_free(&p->pool);
 	ks_libraries_free(p);

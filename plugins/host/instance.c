@@ -161,6 +161,17 @@ void ks_instance_drain(struct ks_instance *i, uint64_t deadline_ms)
 		i->interface->lifecycle->drain(i->self, deadline_ms);
 }
 
+/* The cache may have seen the loop of an executor that followed it, and wake it once more: such a loop stays until the cache is gone. */
+static void keep_for_cache(struct ks_plugins *plugins, struct ks_executor *executor)
+{
+	struct ks_closed_executor *closed = ks_arena_alloc(&plugins->arena, sizeof(*closed));
+
+	if (!closed)
+		return; /* out of memory: it stays for ever */
+	*closed = (struct ks_closed_executor){plugins->closed, executor};
+	plugins->closed = closed;
+}
+
 /* The executor ends first: nothing calls the plugin any more when `stop` does. */
 static void close_executor(struct ks_instance *i)
 {
@@ -168,7 +179,10 @@ static void close_executor(struct ks_instance *i)
 		return;
 	ks_executor_close(i->executor);
 	ks_informers_stop(i);
-	ks_executor_unref(i->executor);
+	if (i->informers)
+		keep_for_cache(i->plugins, i->executor);
+	else
+		ks_executor_unref(i->executor);
 	i->executor = NULL;
 }
 

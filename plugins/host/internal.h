@@ -54,6 +54,11 @@ struct ks_worker_slot {
 	struct ks_plugin_set *set;    /* changed on the worker's thread alone */
 };
 
+struct ks_closed_executor {
+	struct ks_closed_executor *next;
+	struct ks_executor *executor;
+};
+
 struct ks_plugins {
 	struct ks_plugins_options options;
 	char *directories;
@@ -63,6 +68,7 @@ struct ks_plugins {
 	struct ks_instance *instances; /* main thread */
 	struct ks_plugin_set *sets;    /* that are not yet freed; main thread */
 	struct ks_plugin_set *loaded;  /* main thread */
+	struct ks_closed_executor *closed; /* main thread */
 	struct ks_cache *cache;
 	struct ks_blocking_pool *pool;
 	struct ks_plugin_metrics metrics;

@@ -42,7 +42,7 @@ static struct ks_library *add_library(struct ks_plugins *plugins, const char *pa
 /* Is the symbol data, and as large as the fields that every ABI has? */
 static int judge_symbol(const void *symbol, struct ks_error *err)
 {
-#ifdef RTLD_DL_SYMENT
+#ifdef __GLIBC__
 	const ElfW(Sym) *entry = NULL;
 	Dl_info info;
 
