@@ -23,6 +23,7 @@ enum {
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
+static void arm_write(struct ks_conn *conn);
 
 /* -- the socket ------------------------------------------------------------------------------------------------ */
 
@@ -76,7 +77,7 @@ static void send_wire(struct ks_conn *conn)
 		sent = socket_send(conn, worker->wire, worker->wire_len);
 	if (sent >= 0 && (size_t)sent < worker->wire_len)
 		if (keep_pending(conn, worker->wire + sent, worker->wire_len - (size_t)sent))
-			event_add(&conn->write_event, NULL);
+			arm_write(conn);
 	worker->wire_len = 0;
 }
 
@@ -215,18 +216,46 @@ void ks_conn_put(struct ks_conn *conn, const void *data, size_t n)
 
 /* -- reading --------------------------------------------------------------------------------------------------- */
 
+/*
+ * A connection that is not read is still watched for its end. EV_CLOSED alone is not told of errors, so that libevent would spin; edges of
+ * EV_READ are. Edge-triggered events don't mix with others on a descriptor.
+ */
+static short trigger(const struct ks_conn *conn)
+{
+	return conn->reading == KS_READ_CLOSED_ONLY ? EV_PERSIST | EV_ET : EV_PERSIST;
+}
+
+static void arm_write(struct ks_conn *conn)
+{
+	if (event_pending(&conn->write_event, EV_WRITE, NULL))
+		return;
+	event_assign(&conn->write_event, ks_loop_base(conn->worker->loop), conn->fd, EV_WRITE | trigger(conn), on_writable, conn);
+	if (event_add(&conn->write_event, NULL) < 0)
+		conn->failed = true;
+}
+
+static void arm_read(struct ks_conn *conn)
+{
+	short what = conn->reading == KS_READ_CLOSED_ONLY ? EV_READ | EV_CLOSED : EV_READ;
+
+	event_assign(&conn->read_event, ks_loop_base(conn->worker->loop), conn->fd, what | trigger(conn), on_readable, conn);
+	if (event_add(&conn->read_event, NULL) < 0)
+		conn->failed = true;
+}
+
 static void set_reading(struct ks_conn *conn, enum ks_conn_reading reading)
 {
 	if (conn->reading == reading || conn->state == KS_CONN_DEAD)
 		return;
 	if (conn->reading != KS_READ_OFF)
 		event_del(&conn->read_event);
+	event_del(&conn->write_event);
 	conn->reading = reading;
-	if (reading == KS_READ_OFF)
-		return;
-	event_assign(&conn->read_event, ks_loop_base(conn->worker->loop), conn->fd,
-		(reading == KS_READ_DATA ? EV_READ : EV_CLOSED) | EV_PERSIST, on_readable, conn);
-	if (event_add(&conn->read_event, NULL) < 0)
+	if (reading != KS_READ_OFF)
+		arm_read(conn);
+	if (conn->pending_len)
+		arm_write(conn);
+	if (conn->failed)
 		ks_conn_kill(conn, "out of memory");
 }
 
@@ -338,6 +367,21 @@ static void read_lingering(struct ks_conn *conn)
 		ks_conn_kill(conn, "closed");
 }
 
+/* Something happened to a connection that is not read: its end, an error, or only more data. */
+static void look_for_end(struct ks_conn *conn, bool closed)
+{
+	int error = 0;
+	socklen_t length = sizeof(error);
+
+	if (closed) {
+		conn->half_closed = true;
+		set_reading(conn, KS_READ_OFF);
+		conn->protocol->eof(conn);
+	} else if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0 || error) {
+		ks_conn_kill(conn, "connection reset");
+	}
+}
+
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct ks_conn *conn = arg;
@@ -355,13 +399,10 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		read_lingering(conn);
 		return;
 	}
-	if (what & EV_CLOSED) {
-		conn->half_closed = true;
-		set_reading(conn, KS_READ_OFF);
-		conn->protocol->eof(conn);
-		return;
-	}
-	read_open(conn);
+	if (conn->reading == KS_READ_CLOSED_ONLY)
+		look_for_end(conn, what & EV_CLOSED);
+	else
+		read_open(conn);
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------- */
@@ -551,8 +592,6 @@ static void start_protocol(struct ks_conn *conn)
 		ks_conn_kill(conn, "out of memory");
 		return;
 	}
-	if (conn->worker->draining)
-		conn->protocol->drain(conn);
 	ks_conn_mark(conn);
 	begin_output(conn);
 	read_records(conn);

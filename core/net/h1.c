@@ -318,13 +318,21 @@ static char *add_status(char *p, int status, bool http10)
 	return p + sprintf(p, "%d status code %d\r\n", status, status);
 }
 
+/* A value can hold what a client sent: it must not begin a new line. */
+static char *add_value(char *p, struct ks_str value)
+{
+	for (size_t i = 0; i < value.n; i++)
+		p[i] = value.p[i] == '\r' || value.p[i] == '\n' || value.p[i] == '\0' ? ' ' : value.p[i];
+	return p + value.n;
+}
+
 static char *add_headers(char *p, const struct ks_header *headers, size_t n, bool *has_length_r)
 {
 	for (size_t i = 0; i < n; i++) {
 		*has_length_r |= ks_str_is(headers[i].name, "content-length");
 		p = add(p, headers[i].name);
 		p = add(p, KS_STR_LIT(": "));
-		p = add(p, headers[i].value);
+		p = add_value(p, headers[i].value);
 		p = add(p, KS_STR_LIT("\r\n"));
 	}
 	return p;

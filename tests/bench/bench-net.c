@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cost of the network layer alone: a server on one core that answers every
- * request with 200 bytes, loaded by h2load from the other core; then nghttpd in
- * the same way. Prints one JSON line per measurement and the ratio.
+ * request with 200 bytes (/large: 1 MiB), loaded by h2load from the other core;
+ * then nghttpd in the same way. Prints one JSON line per measurement and the
+ * ratios.
  *
  *   bench-net              measures
  *   bench-net serve PORT   only serves, on 127.0.0.1, until it is killed
@@ -21,7 +22,8 @@
 
 static const char body[200] = "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}";
 static char directory[] = "/tmp/keelson-bench-XXXXXX";
-static char key_file[64], certificate_file[64], page_file[64];
+static char large_body[1 << 20];
+static char key_file[64], certificate_file[64], page_file[64], large_file[64];
 
 /* -- the server ------------------------------------------------------------------------------------------------ */
 
@@ -29,9 +31,11 @@ static void on_request(struct ks_stream *stream, void *arg)
 {
 	static const struct ks_header headers[] = {{KS_STR_LIT("content-type"), KS_STR_LIT("application/json")}};
 	static const struct ks_piece piece = {body, sizeof(body), NULL, NULL};
+	static const struct ks_piece large = {large_body, sizeof(large_body), NULL, NULL};
+	bool is_large = ks_str_is(ks_stream_request(stream)->path, "/large");
 
 	(void)arg;
-	if (ks_stream_respond(stream, 200, headers, 1, &piece, 1) < 0)
+	if (ks_stream_respond(stream, 200, headers, 1, is_large ? &large : &piece, 1) < 0)
 		ks_stream_reset(stream);
 }
 
@@ -123,7 +127,8 @@ static int make_files(void)
 	snprintf(key_file, sizeof(key_file), "%s/key.pem", directory);
 	snprintf(certificate_file, sizeof(certificate_file), "%s/cert.pem", directory);
 	snprintf(page_file, sizeof(page_file), "%s/page", directory);
-	if (write_file(page_file, body, sizeof(body)) < 0)
+	snprintf(large_file, sizeof(large_file), "%s/large", directory);
+	if (write_file(page_file, body, sizeof(body)) < 0 || write_file(large_file, large_body, sizeof(large_body)) < 0)
 		return -1;
 	return make_certificate();
 }
@@ -133,6 +138,7 @@ static void remove_files(void)
 	unlink(key_file);
 	unlink(certificate_file);
 	unlink(page_file);
+	unlink(large_file);
 	rmdir(directory);
 }
 
@@ -165,14 +171,14 @@ static pid_t start_server(bool ours, uint16_t port)
 	_exit(127);
 }
 
-static double run_load(const char *name, uint16_t port, int connections, int streams, int requests)
+static double run_load(const char *name, uint16_t port, const char *page, int connections, int streams, int requests)
 {
 	char command[256], line[512];
 	double rate = 0;
 	FILE *load;
 
-	snprintf(command, sizeof(command), "taskset -c 1 h2load -t1 -n%d -c%d -m%d https://127.0.0.1:%u/page", requests, connections, streams,
-		port);
+	snprintf(command, sizeof(command), "taskset -c 1 h2load -t1 -n%d -c%d -m%d -w20 -W20 https://127.0.0.1:%u/%s", requests,
+		connections, streams, port, page);
 	load = popen(command, "r");
 	if (!load)
 		return 0;
@@ -183,8 +189,8 @@ static double run_load(const char *name, uint16_t port, int connections, int str
 			fprintf(stderr, "bench-net: %s", line);
 	}
 	pclose(load);
-	printf("{\"bench\":\"net\",\"server\":\"%s\",\"connections\":%d,\"streams\":%d,\"requests\":%d,\"per_second\":%.0f}\n", name, connections,
-		streams, requests, rate);
+	printf("{\"bench\":\"net\",\"server\":\"%s\",\"page\":\"%s\",\"connections\":%d,\"streams\":%d,\"requests\":%d,\"per_second\":%.0f}\n", name,
+		page, connections, streams, requests, rate);
 	fflush(stdout);
 	return rate;
 }
@@ -202,15 +208,16 @@ static int wait_ready(uint16_t port)
 	return -1;
 }
 
-static int measure(bool ours, uint16_t port, double rates[2])
+static int measure(bool ours, uint16_t port, double rates[3])
 {
 	const char *name = ours ? "keelson-net" : "nghttpd";
 	pid_t pid = start_server(ours, port);
 	int r = wait_ready(port);
 
 	if (r == 0) {
-		rates[0] = run_load(name, port, 16, 1, 100000);
-		rates[1] = run_load(name, port, 64, 10, 500000);
+		rates[0] = run_load(name, port, "page", 16, 1, 100000);
+		rates[1] = run_load(name, port, "page", 64, 10, 500000);
+		rates[2] = run_load(name, port, "large", 8, 4, 3000);
 	} else {
 		fprintf(stderr, "bench-net: %s did not start\n", name);
 	}
@@ -221,7 +228,7 @@ static int measure(bool ours, uint16_t port, double rates[2])
 
 int main(int argc, char **argv)
 {
-	double ours[2], theirs[2];
+	double ours[3], theirs[3];
 	int r;
 
 	if (make_files() < 0) {
@@ -235,7 +242,8 @@ int main(int argc, char **argv)
 	}
 	r = measure(true, 18443, ours) < 0 || measure(false, 18444, theirs) < 0;
 	if (r == 0)
-		printf("{\"bench\":\"net\",\"ratio_16x1\":%.2f,\"ratio_64x10\":%.2f}\n", ours[0] / theirs[0], ours[1] / theirs[1]);
+		printf("{\"bench\":\"net\",\"ratio_16x1\":%.2f,\"ratio_64x10\":%.2f,\"ratio_large\":%.2f}\n", ours[0] / theirs[0],
+			ours[1] / theirs[1], ours[2] / theirs[2]);
 	remove_files();
 	return r;
 }

@@ -352,7 +352,8 @@ void net_close(struct net_client *client)
 {
 	gnutls_deinit(client->tls);
 	gnutls_certificate_free_credentials(client->credentials);
-	close(client->fd);
+	if (client->fd >= 0)
+		close(client->fd);
 }
 
 void net_half_close(struct net_client *client)

@@ -330,6 +330,23 @@ static void a_watch_is_closed_when_the_client_goes_though_it_has_sent_more(void 
 	net_wait(&net_closed, 1);
 }
 
+static void a_watch_is_closed_when_the_connection_is_reset_though_it_is_not_read(void **state)
+{
+	static char block[100000];
+	struct linger now = {.l_onoff = 1};
+
+	(void)state;
+	memset(block, 'x', sizeof(block));
+	net_say(&client, "GET /watch HTTP/1.1\r\nHost: a\r\n\r\n");
+	net_expect(&client, "begun\n");
+	net_send(&client, block, sizeof(block));
+	usleep(20000); /* the server has stopped reading by then */
+	setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(client.fd);
+	client.fd = -1;
+	net_wait(&net_closed, 1);
+}
+
 static void a_half_closed_client_gets_its_answer(void **state)
 {
 	(void)state;
@@ -395,6 +412,7 @@ int main(void)
 		TEST(too_many_headers_are_431),
 		TEST(a_watch_is_closed_when_the_client_goes),
 		TEST(a_watch_is_closed_when_the_client_goes_though_it_has_sent_more),
+		TEST(a_watch_is_closed_when_the_connection_is_reset_though_it_is_not_read),
 		TEST(a_half_closed_client_gets_its_answer),
 		TEST(a_client_that_goes_in_its_body_closes_the_stream),
 		TEST(a_client_that_reads_slowly_bounds_what_is_queued),
