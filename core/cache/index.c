@@ -380,6 +380,22 @@ static bool scan_object(struct scan *s, const struct field_path *paths, unsigned
 	return !s->result;
 }
 
+/* A member may be what several selectors ask for. */
+static bool take_fields(struct scan *s, struct ks_str key, const struct field_path *paths, unsigned n)
+{
+	uint16_t slot = paths[0].slot;
+
+	if (!take_field(s, slot))
+		return false;
+	for (unsigned i = 1; i < n; i++) {
+		const char *rest = step(paths[i].rest, key);
+
+		if (rest && !*rest)
+			s->index->fields[paths[i].slot] = s->index->fields[slot];
+	}
+	return true;
+}
+
 static bool scan_member(struct scan *s, struct ks_str key, const struct field_path *paths, unsigned n)
 {
 	struct field_path inner[2 * KS_INDEX_FIELDS_MOST];
@@ -389,7 +405,7 @@ static bool scan_member(struct scan *s, struct ks_str key, const struct field_pa
 		const char *rest = step(paths[i].rest, key);
 
 		if (rest && !*rest)
-			return take_field(s, paths[i].slot);
+			return take_fields(s, key, paths + i, n - i);
 		if (rest)
 			inner[n_inner++] = (struct field_path){rest, paths[i].slot};
 	}

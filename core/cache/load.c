@@ -278,7 +278,8 @@ static int apply_list(struct ks_cache_resource *r, uint64_t revision)
 	struct change *changes;
 	int result;
 
-	qsort(r->loading, r->n_loading, sizeof(struct ks_object *), compare_objects);
+	if (r->n_loading > 1)
+		qsort(r->loading, r->n_loading, sizeof(struct ks_object *), compare_objects);
 	changes = calloc(r->n_loading + r->edit.count + 1, sizeof(*changes));
 	if (!changes)
 		return -ENOMEM;
