@@ -3,8 +3,8 @@
 /* The second stage: until when the request must be answered. */
 #include <stdint.h>
 
+#include "core/api/time.h"
 #include "core/pipeline/chain.h"
-#include "core/pipeline/duration.h"
 #include "core/pipeline/inner.h"
 #include "core/pipeline/server.h"
 
@@ -38,8 +38,8 @@ enum ks_stage_result ks_stage_deadline(struct ks_request *request)
 {
 	struct ks_str asked = {0};
 	uint64_t most = configured_ns(request);
+	const char *message = "out of memory";
 	int64_t wanted;
-	const char *message;
 
 	if (is_long_running(&request->info)) {
 		request->long_running = true;
@@ -48,8 +48,7 @@ enum ks_stage_result ks_stage_deadline(struct ks_request *request)
 	if (request->raw_query.n && memmem(request->raw_query.p, request->raw_query.n, "timeout", 7))
 		asked = ks_request_query(request, "timeout");
 	if (asked.n > 0) {
-		message = ks_duration_parse(&request->arena, asked, &wanted);
-		if (message) {
+		if (ks_duration_parse(&request->arena, asked, &wanted, &message) != 0) {
 			ks_status_bad_request(&request->status, &request->arena, "invalid timeout specified in the request URL - %s", message);
 			return KS_STAGE_FAILED;
 		}
