@@ -238,7 +238,7 @@ int ks_plugins_synced(struct ks_plugins *plugins, const char **instance_r)
 	pthread_mutex_unlock(&plugins->lock);
 	for (int stage = 0; set && stage < KS_N_STAGES && synced; stage++)
 		for (size_t i = 0; i < set->stages[stage].n && synced; i++) {
-			synced = ks_informers_synced(set->stages[stage].items[i]);
+			synced = ks_informers_synced(set->stages[stage].items[i]) && !atomic_load(&set->stages[stage].items[i]->busy);
 			*instance_r = set->stages[stage].items[i]->name;
 		}
 	ks_plugin_set_unref(set);

@@ -76,7 +76,7 @@ void ks_plugins_worker_stopped(struct ks_plugins *plugins, struct ks_loop *loop)
 /* The set in use on the calling worker. Borrowed: valid until the worker's current task ends; take a reference to keep it. Workers only. */
 struct ks_plugin_set *ks_plugins_current(struct ks_plugins *plugins, const struct ks_loop *loop);
 
-/* Have all informers of all instances delivered what was there at their start? 1, or 0 with the name of one that has not. For /readyz. Any thread. */
+/* Have all informers of all instances delivered what was there at their start, and is no instance busy (host->set_ready)? 1, or 0 with the name of one that has not. For /readyz. Any thread. */
 int ks_plugins_synced(struct ks_plugins *plugins, const char **instance_r);
 /* Appends the plugins' metrics in the text format of Prometheus. Any thread. */
 void ks_plugins_metrics(struct ks_plugins *plugins, struct ks_buf *out);

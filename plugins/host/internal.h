@@ -45,6 +45,7 @@ struct ks_instance {
 	struct ks_serial serial;
 	struct ks_blocking_share pool;
 	_Atomic uint8_t attached[KS_HOST_WORKERS_MOST]; /* each changed by its worker */
+	_Atomic bool busy;            /* it said by set_ready(0) that it has something to finish first */
 	struct ks_instance *next;     /* all there are; main thread */
 };
 

@@ -86,7 +86,6 @@ static size_t size_of_key(uint32_t type)
 static int judge_key(const struct ks_interface *i, const struct ks_config_key *key, struct ks_error *err)
 {
 	size_t size = size_of_key(key->type);
-	bool list = key->type == KS_CONFIG_STRINGS || key->type == KS_CONFIG_PATHS;
 
 	if (!key->name || !key->name[0] || !key->help)
 		return ks_error_set(err, -EINVAL, "interface \"%s\": a configuration key lacks name or help", i->name);
@@ -96,8 +95,6 @@ static int judge_key(const struct ks_interface *i, const struct ks_config_key *k
 		return ks_error_set(err, -EINVAL, "interface \"%s\": key \"%s\" lies outside of its struct", i->name, key->name);
 	if (key->type == KS_CONFIG_ENUM && !key->names)
 		return ks_error_set(err, -EINVAL, "interface \"%s\": key \"%s\" has no names to choose from", i->name, key->name);
-	if (list && key->default_text)
-		return ks_error_set(err, -EINVAL, "interface \"%s\": key \"%s\" is a list and has a default", i->name, key->name);
 	return 0;
 }
 
@@ -150,8 +147,8 @@ static bool ops_complete(const struct ks_interface *i)
 
 static int judge_store(const struct ks_interface *i, struct ks_error *err)
 {
-	if (i->threads != KS_THREADS_CONCURRENT || i->blocking != KS_CALLS_INLINE || i->scratch_size)
-		return ks_error_set(err, -EINVAL, "interface \"%s\": a store is concurrent and inline and has no scratch memory", i->name);
+	if (i->threads != KS_THREADS_CONCURRENT || i->blocking != KS_CALLS_INLINE)
+		return ks_error_set(err, -EINVAL, "interface \"%s\": a store is concurrent and inline", i->name);
 	return 0;
 }
 

@@ -156,6 +156,39 @@ static int fill_list(const struct filling *f, const struct ks_yaml_node *node)
 	return 0;
 }
 
+/* The default of a list: its items separated by commas. */
+static int fill_default_list(const struct filling *f, const char *text)
+{
+	struct ks_config_list *list = f->to;
+	const char **items;
+	size_t n = 1;
+
+	for (const char *p = text; *p; p++)
+		n += *p == ',';
+	items = ks_arena_zalloc(f->arena, n, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		size_t length = strcspn(text, ",");
+		int result = fill_text(f, f->key->type == KS_CONFIG_PATHS, ks_str_of(text, length), &items[i]);
+
+		if (result < 0)
+			return result;
+		text += length + 1;
+	}
+	*list = (struct ks_config_list){items, n};
+	return 0;
+}
+
+static int fill_default(const struct filling *f)
+{
+	if (!f->key->default_text)
+		return 0;
+	if (f->key->type == KS_CONFIG_STRINGS || f->key->type == KS_CONFIG_PATHS)
+		return fill_default_list(f, f->key->default_text);
+	return fill_scalar(f, ks_str_from(f->key->default_text));
+}
+
 static int fill_from_node(struct filling *f, const struct ks_yaml_node *node)
 {
 	char shown[80];
@@ -180,7 +213,7 @@ static int fill_key(struct filling *f)
 	if (f->key->flags & KS_CONFIG_REQUIRED)
 		return refuse(f, f->place, "%s is missing: %s", f->key->name, f->key->help);
 	f->shown = "its default";
-	return f->key->default_text ? fill_scalar(f, ks_str_from(f->key->default_text)) : 0;
+	return fill_default(f);
 }
 
 static bool is_declared(const struct ks_interface *interface, const char *name)

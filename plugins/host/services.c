@@ -218,6 +218,13 @@ static void wipe(void *p, size_t n)
 	explicit_bzero(p, n);
 }
 
+static void set_ready(const struct ks_host *host, int ready)
+{
+	struct ks_instance *instance = host->context;
+
+	atomic_store(&instance->busy, !ready);
+}
+
 void ks_services_fill(struct ks_host *host, struct ks_instance *instance)
 {
 	*host = (struct ks_host){
@@ -251,5 +258,6 @@ void ks_services_fill(struct ks_host *host, struct ks_instance *instance)
 		.metric_set = ks_metric_set,
 		.equal_constant_time = equal_constant_time,
 		.wipe = wipe,
+		.set_ready = set_ready,
 	};
 }

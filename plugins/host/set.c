@@ -118,7 +118,8 @@ static int note_routes(const struct ks_build *build, struct ks_plugin_set *set)
 		struct ks_router_entry *route = &set->router_entries[i];
 		const struct ks_instance *store = list->items[i];
 
-		route->store = (struct ks_store){store->name, store->self, store->interface->ops, store->interface->flags};
+		route->store = (struct ks_store){store->name, store->self, store->interface->ops, store->interface->flags,
+			store->interface->scratch_size};
 		route->n_resources = entries->items[i].n_resources;
 		route->resources = copy_texts(arena, entries->items[i].resources, route->n_resources);
 		if (!route->resources)

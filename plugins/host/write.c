@@ -15,6 +15,7 @@ struct write {
 	struct ks_task task;          /* to the worker */
 	struct ks_job job;            /* and back */
 	struct ks_plugins *plugins;
+	struct write *next;           /* among those that wait for the first worker */
 	struct ks_executor *executor; /* outlives the instance's use of it */
 	void (*done)(void *arg, int code, struct ks_view body);
 	void *arg;
@@ -69,18 +70,67 @@ static void run_write(struct ks_task *task)
 	w->plugins->writer(w->plugins->writer_arg, &w->inner);
 }
 
-/* Workers take turns. NULL when none has started. */
+/* Workers take turns. NULL when none has started. Under the lock. */
 static struct ks_loop *choose_worker(struct ks_plugins *plugins)
 {
 	struct ks_loop *loop = NULL;
 
-	pthread_mutex_lock(&plugins->lock);
 	for (uint32_t i = 0; i < KS_HOST_WORKERS_MOST && !loop; i++) {
 		plugins->next_slot = (plugins->next_slot + 1) % KS_HOST_WORKERS_MOST;
 		loop = plugins->slots[plugins->next_slot].loop;
 	}
-	pthread_mutex_unlock(&plugins->lock);
 	return loop;
+}
+
+static void give_to(struct write *w, struct ks_loop *loop)
+{
+	w->inner.loop = loop;
+	w->task.run = run_write;
+	ks_loop_post(loop, &w->task);
+}
+
+/* Plugins start before the workers do: what they write until then waits for the first one. */
+static void give_to_a_worker(struct write *w)
+{
+	struct ks_plugins *plugins = w->plugins;
+	struct ks_loop *loop;
+
+	pthread_mutex_lock(&plugins->lock);
+	loop = choose_worker(plugins);
+	if (!loop) {
+		w->next = plugins->early_writes;
+		plugins->early_writes = w;
+	}
+	pthread_mutex_unlock(&plugins->lock);
+	if (loop)
+		give_to(w, loop);
+}
+
+static struct write *take_early_writes(struct ks_plugins *plugins)
+{
+	struct write *first;
+
+	pthread_mutex_lock(&plugins->lock);
+	first = plugins->early_writes;
+	plugins->early_writes = NULL;
+	pthread_mutex_unlock(&plugins->lock);
+	return first;
+}
+
+void ks_early_writes_give(struct ks_plugins *plugins, struct ks_loop *loop)
+{
+	for (struct write *w = take_early_writes(plugins), *next; w; w = next) {
+		next = w->next;
+		give_to(w, loop);
+	}
+}
+
+void ks_early_writes_drop(struct ks_plugins *plugins)
+{
+	for (struct write *w = take_early_writes(plugins), *next; w; w = next) {
+		next = w->next;
+		free_write(w);
+	}
 }
 
 static bool copy(struct ks_arena *arena, struct ks_view from, struct ks_str *to_r)
@@ -115,7 +165,7 @@ static bool fill(struct write *w, const struct ks_instance *instance, const stru
 	return w->inner.user && w->inner.audit_id && copy_texts(w, from);
 }
 
-static int begin(struct ks_instance *instance, const struct ks_write *from, struct ks_loop *loop)
+static int begin(struct ks_instance *instance, const struct ks_write *from)
 {
 	struct write *w = calloc(1, sizeof(*w));
 
@@ -126,25 +176,21 @@ static int begin(struct ks_instance *instance, const struct ks_write *from, stru
 		free_write(w);
 		return KS_ERR_NOMEM;
 	}
-	w->inner.loop = loop;
-	w->task.run = run_write;
-	ks_loop_post(loop, &w->task);
+	give_to_a_worker(w);
 	return KS_PENDING;
 }
 
 int ks_write_start(const struct ks_host *host, const struct ks_write *write)
 {
 	struct ks_instance *instance = ks_instance_of(host);
-	struct ks_loop *loop;
 
 	if (write->verb < KS_WRITE_CREATE || write->verb > KS_WRITE_DELETE || !write->done)
 		return KS_ERR;
 	if (write->parent && write->parent->nesting >= KS_WRITE_NESTING_MOST)
 		return ks_op_fail(write->parent, KS_ERR_LIMIT, "a write led to a write more than %d deep", KS_WRITE_NESTING_MOST);
-	loop = instance->plugins->writer ? choose_worker(instance->plugins) : NULL;
-	if (!loop)
+	if (!instance->plugins->writer)
 		return KS_ERR_UNAVAILABLE;
-	return begin(instance, write, loop);
+	return begin(instance, write);
 }
 
 void ks_plugins_set_writer(struct ks_plugins *plugins, void (*writer)(void *arg, struct ks_inner_write *write), void *arg)

@@ -99,7 +99,7 @@ struct ks_config_key {
 	uint32_t type;          /* enum ks_config_type */
 	uint32_t flags;         /* enum ks_config_flag */
 	size_t offset;          /* into the configuration struct */
-	const char *default_text; /* as it would be written; NULL: zero */
+	const char *default_text; /* as it would be written, a list's items separated by commas; NULL: zero, an empty list */
 	int64_t min, max;       /* INT, DURATION, SIZE; both 0: any */
 	const char *const *names; /* ENUM; ends with NULL */
 	const char *help;       /* one sentence, for `keelson plugins --help NAME` */
