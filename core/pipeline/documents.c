@@ -296,7 +296,9 @@ static void release_bytes(void *bytes)
 
 static bool accepts_gzip(struct ks_str accepted)
 {
-	return accepted.n && memmem(accepted.p, accepted.n, "gzip", 4) && !memmem(accepted.p, accepted.n, "gzip;q=0", 8);
+	if (!accepted.p || !memmem(accepted.p, accepted.n, "gzip", 4))
+		return false;
+	return !memmem(accepted.p, accepted.n, "gzip;q=0", 8);
 }
 
 void ks_documents_respond(struct ks_request *request, struct ks_made_document *document, const char *content_type, const struct ks_header *headers,
