@@ -142,13 +142,14 @@ static void announce(struct ks_daemon *d)
 static void look_whether_ready(struct ks_timer *timer)
 {
 	struct ks_daemon *d = (struct ks_daemon *)((char *)timer - offsetof(struct ks_daemon, ready_timer));
+	const char *waiting_for;
 
 	if (atomic_load(&d->bootstrap.failed)) {
 		d->failed = true;
 		ks_loop_stop(d->loop);
 		return;
 	}
-	if (atomic_load(&d->bootstrap.done) && ks_plugins_synced(d->plugins, NULL)) {
+	if (atomic_load(&d->bootstrap.done) && ks_plugins_synced(d->plugins, &waiting_for)) {
 		atomic_store(&d->server.ready, true);
 		announce(d);
 		return;
@@ -259,7 +260,6 @@ static void worker_stopped(struct ks_loop *loop, void *arg)
 {
 	struct ks_daemon *d = daemon_of(arg);
 
-	ks_pipeline_worker_stopped(&d->server, loop);
 	ks_plugins_worker_stopped(d->plugins, loop);
 	ks_cache_thread_leave();
 }

@@ -67,6 +67,7 @@ void ks_plugins_free(struct ks_plugins **plugins)
 		return;
 	*plugins = NULL;
 	ks_plugins_stop(p);
+	ks_early_writes_drop(p);
 	retire_instances(p, true);
 	for (struct ks_closed_executor *closed = p->closed; closed; closed = closed->next)
 		ks_executor_unref(closed->executor);

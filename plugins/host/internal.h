@@ -82,6 +82,7 @@ struct ks_plugins {
 	struct ks_plugin_set *current;
 	struct ks_worker_slot slots[KS_HOST_WORKERS_MOST];
 	uint32_t next_slot;            /* for writes, in turn */
+	struct write *early_writes;    /* that wait for the first worker */
 };
 
 struct ks_stage_list {
@@ -161,6 +162,9 @@ void ks_informers_stop(struct ks_instance *instance);
 /* The plugin has been destroyed. */
 void ks_informers_free(struct ks_instance *instance);
 int ks_write_start(const struct ks_host *host, const struct ks_write *write);
+/* The writes that came before any worker did: to the first worker, or nowhere. */
+void ks_early_writes_give(struct ks_plugins *plugins, struct ks_loop *loop);
+void ks_early_writes_drop(struct ks_plugins *plugins);
 
 /* Index of a resource that `schema` serves; an empty version is the preferred one. KS_NO_RESOURCE when there is none. */
 uint16_t ks_find_resource(const struct ks_schema *schema, struct ks_view group, struct ks_view version, struct ks_view resource);

@@ -168,6 +168,7 @@ int ks_plugins_worker_started(struct ks_plugins *plugins, struct ks_loop *loop, 
 		return ks_error_set(err, -EINVAL, "no plugins have been published");
 	if (attach_on(plugins->slots[worker].set, worker, &name) < 0)
 		return ks_error_set(err, -EINVAL, "the plugin %s could not be attached to worker %u", name, worker);
+	ks_early_writes_give(plugins, loop);
 	return 0;
 }
 
