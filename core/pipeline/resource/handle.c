@@ -1,0 +1,61 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* By verb and subresource to the handler. */
+#include "core/pipeline/resource/handlers.h"
+#include "core/pipeline/resource/verbs.h"
+#include "core/pipeline/server.h"
+
+static enum ks_stage_result no_method(struct ks_request *request)
+{
+	ks_status_set(&request->status, &request->arena, 405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+	request->status.has_details = true;
+	return KS_STAGE_FAILED;
+}
+
+static bool is_stored(const struct ks_request *request)
+{
+	const struct ks_schema *s = request->server->schema;
+	const struct ks_resource *r = &s->resources[s->resources[request->info.resource_index].parent];
+
+	return ks_schema_text(s, s->resources[r->storage].storage_prefix)[0] != 0;
+}
+
+static enum ks_stage_result handle_scale(struct ks_request *request)
+{
+	if (ks_str_is(request->info.verb, "get"))
+		return ks_resource_get_scale(request);
+	if (ks_str_is(request->info.verb, "update") || ks_str_is(request->info.verb, "patch"))
+		return ks_resource_write_scale(request);
+	return no_method(request);
+}
+
+/* The part of an object that is read and written as the whole. */
+static bool is_part(struct ks_str subresource)
+{
+	return !subresource.n || ks_str_is(subresource, "status") || ks_str_is(subresource, "finalize") || ks_str_is(subresource, "approval");
+}
+
+static const struct { const char *verb; enum ks_stage_result (*run)(struct ks_request *request); bool whole; } verbs[] = {
+	{"get", ks_resource_get, false}, {"list", ks_resource_list, true}, {"watch", ks_resource_watch, true},
+	{"create", ks_resource_create, true}, {"update", ks_resource_update, false}, {"patch", ks_resource_patch, false},
+	{"delete", ks_resource_delete, true}, {"deletecollection", ks_resource_delete_collection, true},
+};
+
+enum ks_stage_result ks_resource_handle(struct ks_request *request)
+{
+	struct ks_handler_run *handler = request->handler_data;
+	struct ks_str subresource = request->info.subresource;
+
+	if (handler)
+		return handler->run(handler);
+	if (!is_stored(request))
+		return no_method(request);
+	if (ks_str_is(subresource, "scale"))
+		return handle_scale(request);
+	if (!is_part(subresource))
+		return no_method(request);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (ks_str_is(request->info.verb, verbs[i].verb) && !(verbs[i].whole && subresource.n))
+			return verbs[i].run(request);
+	return no_method(request);
+}

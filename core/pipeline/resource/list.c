@@ -1,0 +1,360 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lists: a walk over a frozen state, encoded by putting pieces together. What is small goes
+ * out whole; what is large is streamed, a bounded part at a time, and the worker is given
+ * back between the parts. A list with a limit is gathered first, because its token and the
+ * count of what remains stand before the items.
+ */
+#include <stdlib.h>
+
+#include "core/pipeline/resource/reply.h"
+#include "core/pipeline/resource/source.h"
+#include "core/pipeline/resource/token.h"
+#include "core/pipeline/resource/verbs.h"
+#include "core/pipeline/server.h"
+
+enum { SLICE_OBJECTS = 512, PART_BYTES = 128 * 1024, WHOLE_BYTES = 1024 * 1024, DRAINED_BYTES = 64 * 1024 };
+
+struct list;
+typedef enum ks_stage_result (*list_step)(struct list *l);
+
+struct list {
+	struct ks_handler_run handler;
+	struct ks_request *request;
+	list_step step;
+	struct ks_list_options options;
+	struct ks_source source;
+	uint16_t resource;             /* in the version asked for */
+	enum ks_object_form form;
+	/* with a limit: the page, gathered */
+	struct ks_object **page;
+	size_t n, cap;
+	uint64_t rest;                 /* objects behind it */
+	bool full;
+	/* the answer */
+	struct ks_chunk chunk;
+	size_t sent;                   /* of the page */
+	bool first, streaming;
+	struct ks_task task;
+	struct ks_request_end end;
+};
+
+static enum ks_stage_result step_open(struct list *l);
+static enum ks_stage_result step_gather(struct list *l);
+static enum ks_stage_result step_build(struct list *l);
+static enum ks_stage_result step_send(struct list *l);
+static void next_turn(struct list *l);
+
+static void end_list(struct ks_request_end *end)
+{
+	struct list *l = (struct list *)((char *)end - offsetof(struct list, end));
+
+	for (size_t i = 0; i < l->n; i++)
+		ks_object_unref(l->page[i]);
+	free(l->page);
+	ks_chunk_fini(&l->chunk);
+	ks_source_close(&l->source);
+}
+
+static enum ks_stage_result fail(struct list *l)
+{
+	ks_status_internal(&l->request->status, &l->request->arena, "out of memory");
+	return KS_STAGE_FAILED;
+}
+
+static enum ks_stage_result run(struct list *l)
+{
+	enum ks_stage_result result;
+
+	do {
+		result = l->step(l);
+	} while (result == KS_STAGE_NEXT);
+	return result;
+}
+
+static enum ks_stage_result run_again(struct ks_handler_run *handler)
+{
+	return run((struct list *)handler);
+}
+
+/* Lets others have the worker. */
+static enum ks_stage_result yield(struct list *l)
+{
+	ks_request_resume(l->request);
+	return KS_STAGE_PENDING;
+}
+
+static enum ks_stage_result step_open(struct list *l)
+{
+	enum ks_stage_result result = ks_source_open(&l->source);
+
+	if (result != KS_STAGE_NEXT)
+		return result;
+	l->step = l->options.limit > 0 && !l->source.unlimited ? step_gather : step_build;
+	l->first = true;
+	return KS_STAGE_NEXT;
+}
+
+/* -- a page ------------------------------------------------------------------------------------------------------- */
+
+static bool keep(struct list *l, struct ks_object *object)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 64;
+		struct ks_object **page = realloc(l->page, cap * sizeof(*page));
+
+		if (!page)
+			return false;
+		l->page = page;
+		l->cap = cap;
+	}
+	l->page[l->n++] = ks_object_ref(object);
+	return true;
+}
+
+static enum ks_stage_result step_gather(struct list *l)
+{
+	bool counts = !l->options.labels && !l->options.n_fields;
+	uint32_t budget = SLICE_OBJECTS;
+	struct ks_object *object;
+
+	while ((object = ks_source_next(&l->source, &budget))) {
+		if (l->n < (uint64_t)l->options.limit) {
+			if (!keep(l, object))
+				return fail(l);
+			continue;
+		}
+		l->rest++;
+		/* With a selector, or when the number is known otherwise, one more is enough. */
+		if (!counts || ks_source_total(&l->source) >= 0)
+			break;
+	}
+	if (!object && !budget)
+		return yield(l);
+	if (l->rest && counts && ks_source_total(&l->source) >= 0)
+		l->rest = (uint64_t)ks_source_total(&l->source) - l->n;
+	l->full = true;
+	l->step = step_build;
+	return KS_STAGE_NEXT;
+}
+
+/* -- building ----------------------------------------------------------------------------------------------------- */
+
+static void add_quoted(struct ks_chunk *chunk, const char *text)
+{
+	ks_chunk_add_text(chunk, "\"");
+	ks_chunk_add_text(chunk, text);
+	ks_chunk_add_text(chunk, "\"");
+}
+
+static bool add_continue(struct list *l)
+{
+	struct ks_object *last = l->page[l->n - 1];
+	struct ks_str key = last->name;
+	const char *token;
+
+	/* Relative to what was asked for: of all namespaces the key begins with the namespace. */
+	if (last->ns.n && !l->source.filter.ns.n) {
+		char *both = ks_arena_printf(&l->request->arena, "%.*s/%.*s", (int)last->ns.n, last->ns.p, (int)last->name.n, last->name.p);
+
+		if (!both)
+			return false;
+		key = ks_str_from(both);
+	}
+	token = ks_token_encode(&l->request->arena, (int64_t)l->source.revision, key);
+	if (!token)
+		return false;
+	ks_chunk_add_text(&l->chunk, ",\"continue\":");
+	add_quoted(&l->chunk, token);
+	if (!l->options.labels && !l->options.n_fields) {
+		ks_chunk_add_text(&l->chunk, ",\"remainingItemCount\":");
+		ks_chunk_add_u64(&l->chunk, l->rest);
+	}
+	return true;
+}
+
+static bool add_head(struct list *l)
+{
+	const struct ks_schema *s = l->request->server->schema;
+	const struct ks_resource *r = &s->resources[l->resource];
+	const char *group = ks_schema_text(s, r->group);
+
+	ks_chunk_add_text(&l->chunk, "{\"kind\":\"");
+	if (l->form == KS_FORM_PARTIAL) {
+		ks_chunk_add_text(&l->chunk, "PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/");
+		ks_chunk_add(&l->chunk, l->request->media.as_version.p, l->request->media.as_version.n);
+	} else {
+		ks_chunk_add_text(&l->chunk, ks_schema_text(s, r->kind));
+		ks_chunk_add_text(&l->chunk, "List\",\"apiVersion\":\"");
+		ks_chunk_add_text(&l->chunk, group);
+		if (group[0])
+			ks_chunk_add_text(&l->chunk, "/");
+		ks_chunk_add_text(&l->chunk, ks_schema_text(s, r->version));
+	}
+	ks_chunk_add_text(&l->chunk, "\",\"metadata\":{\"resourceVersion\":\"");
+	ks_chunk_add_u64(&l->chunk, l->source.revision);
+	ks_chunk_add_text(&l->chunk, "\"");
+	if (l->full && l->rest && !add_continue(l))
+		return false;
+	ks_chunk_add_text(&l->chunk, "},\"items\":");
+	return true;
+}
+
+static struct ks_object *next_object(struct list *l, uint32_t *budget)
+{
+	if (!l->full)
+		return ks_source_next(&l->source, budget);
+	if (l->sent == l->n)
+		return NULL;
+	if (!*budget)
+		return NULL;
+	--*budget;
+	return l->page[l->sent++];
+}
+
+static bool is_large(struct list *l)
+{
+	return l->chunk.bytes + l->chunk.used >= (l->streaming ? PART_BYTES : WHOLE_BYTES);
+}
+
+/* Can parts be sent as they are made? */
+static bool can_stream(const struct list *l)
+{
+	return l->request->stream && l->request->media.format == KS_MEDIA_JSON && !l->request->media.pretty;
+}
+
+static enum ks_stage_result end_of_items(struct list *l)
+{
+	bool empty = l->first;
+
+	if (l->first && !add_head(l))
+		return fail(l);
+	l->first = false;
+	ks_chunk_add_text(&l->chunk, !empty ? "]}\n" : l->form == KS_FORM_PARTIAL ? "null}\n" : "[]}\n");
+	if (!ks_chunk_seal(&l->chunk))
+		return fail(l);
+	if (l->streaming) {
+		if (ks_stream_write(l->request->stream, l->chunk.pieces, l->chunk.n) == 0)
+			ks_stream_end(l->request->stream);
+		ks_chunk_taken(&l->chunk);
+		return KS_STAGE_ANSWERED;
+	}
+	ks_request_respond_object(l->request, 200, NULL, 0, l->chunk.pieces, l->chunk.n);
+	ks_chunk_taken(&l->chunk);
+	return KS_STAGE_ANSWERED;
+}
+
+static enum ks_stage_result step_build(struct list *l)
+{
+	const struct ks_schema *s = l->request->server->schema;
+	uint32_t budget = SLICE_OBJECTS;
+	struct ks_object *object;
+
+	while (!(is_large(l) && can_stream(l)) && (object = next_object(l, &budget))) {
+		if (l->first && !add_head(l))
+			return fail(l);
+		ks_chunk_add_text(&l->chunk, l->first ? "[" : ",");
+		l->first = false;
+		if (ks_chunk_add_object(&l->chunk, s, object, l->resource, object->revision, l->form, l->request->media.as_version))
+			return fail(l);
+	}
+	if (is_large(l) && can_stream(l)) {
+		l->step = step_send;
+		return KS_STAGE_NEXT;
+	}
+	if (budget)
+		return end_of_items(l);
+	if (!l->streaming)
+		return yield(l);
+	next_turn(l);
+	return KS_STAGE_ANSWERED;
+}
+
+/* -- streaming ---------------------------------------------------------------------------------------------------- */
+
+/* Once an answer has begun, stages are not called any more: the list carries itself on. */
+static void carry_on(struct list *l)
+{
+	enum ks_stage_result result;
+
+	if (l->request->closed)
+		return;
+	result = run(l);
+	if (result == KS_STAGE_FAILED)
+		ks_stream_reset(l->request->stream);
+}
+
+static void on_drained(struct ks_stream *stream)
+{
+	struct ks_request *request = ks_stream_data(stream);
+
+	if (request)
+		carry_on(request->handler_data);
+}
+
+static void on_turn(struct ks_task *task)
+{
+	struct list *l = (struct list *)((char *)task - offsetof(struct list, task));
+	struct ks_request *request = l->request;
+
+	carry_on(l);
+	ks_request_unpin(request);
+}
+
+static void next_turn(struct list *l)
+{
+	l->task.run = on_turn;
+	ks_request_pin(l->request);
+	ks_loop_post(l->request->loop, &l->task);
+}
+
+static enum ks_stage_result step_send(struct list *l)
+{
+	int result;
+
+	if (!ks_chunk_seal(&l->chunk))
+		return fail(l);
+	if (!l->streaming && ks_request_begin_stream(l->request, 200, "application/json", NULL, 0))
+		return KS_STAGE_ANSWERED;
+	l->streaming = true;
+	result = ks_stream_write(l->request->stream, l->chunk.pieces, l->chunk.n);
+	ks_chunk_taken(&l->chunk);
+	l->step = step_build;
+	if (result)
+		return KS_STAGE_ANSWERED;
+	if (ks_stream_queued(l->request->stream) > DRAINED_BYTES)
+		ks_stream_on_drained(l->request->stream, DRAINED_BYTES, on_drained);
+	else
+		next_turn(l);
+	return KS_STAGE_ANSWERED;
+}
+
+/* -- the verb ----------------------------------------------------------------------------------------------------- */
+
+enum ks_stage_result ks_resource_list(struct ks_request *request)
+{
+	const struct ks_schema *s = request->server->schema;
+	struct list *l = ks_arena_zalloc(&request->arena, 1, sizeof(*l));
+
+	if (!l) {
+		ks_status_internal(&request->status, &request->arena, "out of memory");
+		return KS_STAGE_FAILED;
+	}
+	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL) || ks_list_options_parse(request, false, &l->options))
+		return KS_STAGE_FAILED;
+	l->handler.run = run_again;
+	l->request = request;
+	l->step = step_open;
+	l->resource = s->resources[request->info.resource_index].parent;
+	l->form = request->media.as == KS_AS_PARTIAL || request->media.as == KS_AS_PARTIAL_LIST ? KS_FORM_PARTIAL : KS_FORM_ITEM;
+	l->source.request = request;
+	l->source.options = &l->options;
+	l->source.storage = s->resources[l->resource].storage;
+	l->source.cache = ks_cache_find(request->server->cache, l->source.storage);
+	ks_list_options_filter(request, &l->options, &l->source.filter);
+	ks_chunk_init(&l->chunk);
+	request->handler_data = l;
+	ks_request_on_end(request, &l->end, end_list);
+	return run(l);
+}
