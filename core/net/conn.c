@@ -445,6 +445,8 @@ void ks_conn_flush(struct ks_conn *conn)
 	begin_output(conn);
 	r = conn->protocol->output(conn);
 	end_output(conn);
+	if (conn->state != KS_CONN_OPEN)
+		return; /* it was killed meanwhile */
 	if (r < 0 || conn->failed)
 		ks_conn_kill(conn, "can't send");
 	else if (conn->put >= PUT_PER_TURN && conn->pending_len == 0)

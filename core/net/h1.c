@@ -89,7 +89,7 @@ static enum ks_h1_error parse_head(struct ks_conn *conn, struct ks_stream *strea
 	if (error)
 		return error;
 	h1->http10 = head.minor == 0;
-	h1->keep_alive = head.keep_alive && !conn->worker->draining && !h1->eof;
+	h1->keep_alive = head.keep_alive && !conn->worker->draining;
 	stream->n_headers = head.n_headers;
 	stream->request.method = head.method;
 	stream->request.authority = head.authority;
@@ -222,6 +222,19 @@ static bool can_use_input(const struct ks_conn *conn)
 	return h1->stream->body_state == KS_BODY_READING || (h1->stream->body_state == KS_BODY_READ && h1->drop_left);
 }
 
+/* The client sends nothing more, and all that it has sent is used: what is missing will not come. */
+static void end_input(struct ks_conn *conn)
+{
+	struct ks_h1_conn *h1 = &conn->h1;
+
+	if (h1->has_body && (!h1->stream || h1->stream->body_state == KS_BODY_READING))
+		ks_conn_kill(conn, "the client has gone");
+	if (h1->stream || h1->farewell.n)
+		return;
+	conn->finish = true;
+	ks_conn_mark(conn);
+}
+
 static void advance(struct ks_conn *conn)
 {
 	struct ks_h1_conn *h1 = &conn->h1;
@@ -236,7 +249,9 @@ static void advance(struct ks_conn *conn)
 		if (in_left(h1) == before)
 			break;
 	}
-	if (!h1->eof)
+	if (h1->eof)
+		end_input(conn);
+	else
 		ks_conn_read_on(conn, in_left(h1) < READ_AHEAD || can_use_input(conn));
 }
 
@@ -271,11 +286,8 @@ static void h1_eof(struct ks_conn *conn)
 	if (!conn->raw_eof)
 		return; /* there is more to read before the end */
 	h1->eof = true;
-	h1->keep_alive = false;
-	if (!stream || h1->has_body)
-		ks_conn_kill(conn, "the client has gone");
-	else
-		ks_conn_read_on(conn, false);
+	ks_conn_read_on(conn, false);
+	advance(conn);
 }
 
 static void h1_read_body(struct ks_stream *stream)

@@ -28,6 +28,19 @@ struct job {
 	unsigned n;
 };
 
+_Thread_local volatile bool net_allocates; /* volatile: the compiler knows what calloc does, and would leave it out */
+
+static void *allocate(size_t n)
+{
+	void *p;
+
+	net_allocates = true;
+	p = calloc(1, n ? n : 1);
+	net_allocates = false;
+	assert_non_null(p);
+	return p;
+}
+
 static const struct ks_header text_headers[] = {{KS_STR_LIT("content-type"), KS_STR_LIT("text/plain")}};
 
 static void count_release(void *owner)
@@ -38,9 +51,8 @@ static void count_release(void *owner)
 
 static struct ks_piece make_piece(const void *p, size_t n)
 {
-	char *copy = malloc(n ? n : 1);
+	char *copy = allocate(n);
 
-	assert_non_null(copy);
 	if (n)
 		memcpy(copy, p, n);
 	return (struct ks_piece){copy, n, count_release, copy};
@@ -72,9 +84,8 @@ static void respond_big(struct ks_stream *stream, struct ks_str query)
 {
 	size_t n = strtoul(query.p, NULL, 10);
 	struct ks_piece pieces[3];
-	char *text = malloc(n + 1);
+	char *text = allocate(n);
 
-	assert_non_null(text);
 	for (size_t i = 0; i < n; i++)
 		text[i] = (char)('a' + i % 26);
 	pieces[0] = make_piece(text, n / 3);
@@ -86,9 +97,8 @@ static void respond_big(struct ks_stream *stream, struct ks_str query)
 
 static struct job *start_job(struct ks_stream *stream, void (*fire)(struct ks_timer *timer))
 {
-	struct job *job = calloc(1, sizeof(*job));
+	struct job *job = allocate(sizeof(*job));
 
-	assert_non_null(job);
 	job->stream = stream;
 	job->timer.fire = fire;
 	ks_stream_set_data(stream, job);
@@ -324,7 +334,7 @@ int net_connect(void)
 	return fd;
 }
 
-void net_open(struct net_client *client, const char *protocol, bool with_certificate)
+static int try_open(struct net_client *client, const char *protocol, bool with_certificate)
 {
 	gnutls_datum_t name = {(unsigned char *)protocol, protocol ? (unsigned)strlen(protocol) : 0};
 	int r;
@@ -344,8 +354,23 @@ void net_open(struct net_client *client, const char *protocol, bool with_certifi
 	do
 		r = gnutls_handshake(client->tls);
 	while (r < 0 && !gnutls_error_is_fatal(r));
+	return r;
+}
+
+void net_open(struct net_client *client, const char *protocol, bool with_certificate)
+{
+	int r = try_open(client, protocol, with_certificate);
+
 	if (r < 0)
 		fail_msg("handshake: %s", gnutls_strerror(r));
+}
+
+bool net_try_open(struct net_client *client, const char *protocol)
+{
+	if (try_open(client, protocol, false) == 0)
+		return true;
+	net_close(client);
+	return false;
 }
 
 void net_close(struct net_client *client)

@@ -29,6 +29,8 @@
 #include "core/net/http.h"
 
 extern _Atomic unsigned net_requests, net_closed, net_bodies, net_drained, net_released;
+/* An allocation of the harness on a worker's thread: it must not be made to fail. */
+extern _Thread_local volatile bool net_allocates;
 extern struct ks_server *net_server;
 extern struct ks_loop *net_loop;
 
@@ -55,6 +57,8 @@ struct net_client {
 int net_connect(void);
 /* With ALPN `protocol` (NULL: none), and a certificate when asked for. */
 void net_open(struct net_client *client, const char *protocol, bool with_certificate);
+/* The same without a certificate; false when the handshake fails. */
+bool net_try_open(struct net_client *client, const char *protocol);
 void net_close(struct net_client *client);
 /* Shuts down our side, TLS and TCP. */
 void net_half_close(struct net_client *client);

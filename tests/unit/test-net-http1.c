@@ -355,6 +355,20 @@ static void a_half_closed_client_gets_its_answer(void **state)
 	assert_has(net_receive_all(&client), "\r\n\r\nhello");
 }
 
+static void a_half_closed_client_gets_all_its_answers(void **state)
+{
+	(void)state;
+	net_say(&client, "GET /later HTTP/1.1\r\nHost: a\r\n\r\nPOST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+		"GET /big?3 HTTP/1.1\r\nHost: a\r\n\r\nGET /half HTTP/1.1\r\nHo");
+	net_half_close(&client);
+	const char *answers = net_receive_all(&client);
+
+	assert_has(answers, "\r\n\r\nhello");
+	assert_has(answers, "\r\n\r\nbody");
+	assert_has(answers, "\r\n\r\nabc");
+	assert_int_equal(net_requests, 3);
+}
+
 static void a_client_that_goes_in_its_body_closes_the_stream(void **state)
 {
 	(void)state;
@@ -414,6 +428,7 @@ int main(void)
 		TEST(a_watch_is_closed_when_the_client_goes_though_it_has_sent_more),
 		TEST(a_watch_is_closed_when_the_connection_is_reset_though_it_is_not_read),
 		TEST(a_half_closed_client_gets_its_answer),
+		TEST(a_half_closed_client_gets_all_its_answers),
 		TEST(a_client_that_goes_in_its_body_closes_the_stream),
 		TEST(a_client_that_reads_slowly_bounds_what_is_queued),
 	};
