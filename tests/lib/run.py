@@ -70,29 +70,27 @@ class Run:
 
     def golden(self, tree):
         os.environ["KEELSON_ROOT"] = tree.root
-        results = os.path.join(ws.BUILD, "golden.json")
         try:
             with Server() as server:
-                command = [os.path.join(ws.SOURCE, "tests", "golden", "run"), "--server", server.url, "--token", server.token, "--cafile", server.cafile,
-                           "--results", results, "--jobs", "8"]
-                status, output = ws.run(command, 600)
+                for player in ("run", "mutate"):
+                    command = [os.path.join(ws.SOURCE, "tests", "golden", player), "--server", server.url, "--token", server.token,
+                               "--cafile", server.cafile, "--jobs", "8"]
+                    self.report_golden("golden/%s (%s)" % (player, tree.name), *ws.run(command, 600))
         except RuntimeError as e:
             self.report.fail("golden", str(e))
-            return
         finally:
             os.environ.pop("KEELSON_ROOT")
-        self.report_golden(tree, status, output)
 
-    def report_golden(self, tree, status, output):
+    def report_golden(self, name, status, output):
         print("".join("     " + line for line in output.splitlines(True)), flush=True)
         last = re.search(r"(\d+) passed, (\d+) failed\s*$", output)
         if not last:
-            self.report.fail("golden", "exit status %d" % status)
+            self.report.fail(name, "exit status %d" % status)
             return
         if int(last.group(1)):
-            self.report.ok("golden cases (%s)" % tree.name, int(last.group(1)))
+            self.report.ok(name, int(last.group(1)))
         if int(last.group(2)):
-            self.report.fail("golden cases that passed before (%s)" % tree.name, "", int(last.group(2)))
+            self.report.fail(name + ": what passed before", "", int(last.group(2)))
 
     # -- the stages --------------------------------------------------------------------------------------------------
 
