@@ -28,6 +28,10 @@ struct ks_table_place {
 static const struct ks_cell plain_cells[] = {KS_CELL_NAME, {ks_cell_created, NULL, NULL}};
 static const struct ks_printer plain = {"", "", KS_CELLS(plain_cells), NULL};
 
+/* The same of a custom resource. */
+static const struct ks_cell custom_cells[] = {KS_CELL_NAME, KS_CELL_AGE};
+static const struct ks_printer custom = {"", "", KS_CELLS(custom_cells), NULL};
+
 static const struct ks_cell scale_cells[] = {
 	KS_CELL_NAME, {ks_cell_int, "spec.replicas", NULL}, {ks_cell_int, "status.replicas", NULL}, KS_CELL_AGE,
 };
@@ -49,7 +53,7 @@ static const struct ks_printer *find_printer(const struct ks_schema *s, uint16_t
 	if (r->is_subresource)
 		return strcmp(ks_schema_text(s, r->kind), "Scale") == 0 ? &scale : &plain;
 	if (r->n_columns == 0)
-		return &plain;
+		return s->generation ? &custom : &plain;
 	for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++)
 		for (size_t i = 0; i < families[f]->n; i++) {
 			const struct ks_printer *p = &families[f]->items[i];
@@ -95,10 +99,14 @@ void ks_table_columns(const struct ks_schema *s, uint16_t resource, struct ks_bu
 	static const struct column plain_columns[] = {
 		{"Name", "string", "name", "", 0}, {"Created At", "date", "", "", 0},
 	};
+	static const struct column custom_columns[] = {
+		{"Name", "string", "name", "", 0}, {"Age", "date", "", "", 0},
+	};
 	static const struct column scale_columns[] = {
 		{"Name", "string", "name", "", 0}, {"Desired", "integer", "", "", 0}, {"Available", "integer", "", "", 0},
 		{"Age", "string", "", "", 0},
 	};
+	const struct ks_printer *printer = find_printer(s, resource);
 	const struct ks_resource *r = shown(s, resource);
 
 	ks_buf_add_char(out, '[');
@@ -111,8 +119,10 @@ void ks_table_columns(const struct ks_schema *s, uint16_t resource, struct ks_bu
 
 		add_column(out, &column, i == 0);
 	}
-	if (find_printer(s, resource) == &scale)
+	if (printer == &scale)
 		add_fixed_columns(out, scale_columns, sizeof(scale_columns) / sizeof(scale_columns[0]));
+	else if (printer == &custom)
+		add_fixed_columns(out, custom_columns, sizeof(custom_columns) / sizeof(custom_columns[0]));
 	else if (r->n_columns == 0)
 		add_fixed_columns(out, plain_columns, sizeof(plain_columns) / sizeof(plain_columns[0]));
 	ks_buf_add_char(out, ']');
@@ -174,7 +184,7 @@ int ks_table_add(struct ks_table *table, const struct ks_value *tree, const stru
 	size_t from = table->rows.len;
 	bool placed = true;
 
-	ks_buf_add_str(&table->rows, "{\"cells\":");
+	ks_buf_add_str(&table->rows, table->n_rows && !order ? ",{\"cells\":" : "{\"cells\":");
 	write_cells(&row, table->printer);
 	if (row.conditions)
 		ks_buf_printf(&table->rows, ",\"conditions\":%s", row.conditions);
@@ -184,8 +194,6 @@ int ks_table_add(struct ks_table *table, const struct ks_value *tree, const stru
 	if (order)
 		placed = remember_place(table, order(table->schema, tree), from);
 	table->n_rows++;
-	if (!order)
-		ks_buf_add_char(&table->rows, ',');
 	ks_arena_reset(&table->scratch);
 	return placed && !table->rows.failed ? 0 : -ENOMEM;
 }
@@ -242,12 +250,8 @@ static int by_place(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-static void write_rows(struct ks_table *table, struct ks_buf *out)
+static void add_in_order(struct ks_table *table, struct ks_buf *out)
 {
-	if (!table->printer->order) {
-		ks_buf_add(out, table->rows.data, table->rows.len - (table->n_rows ? 1 : 0));
-		return;
-	}
 	if (table->n_rows)
 		qsort(table->places, table->n_rows, sizeof(*table->places), by_place);
 	for (size_t i = 0; i < table->n_rows; i++) {
@@ -257,9 +261,21 @@ static void write_rows(struct ks_table *table, struct ks_buf *out)
 	}
 }
 
-void ks_table_write(struct ks_table *table, const struct ks_table_meta *meta, struct ks_buf *out)
+void ks_table_take_rows(struct ks_table *table, bool last, struct ks_buf *out)
 {
-	ks_buf_reserve(out, table->rows.len + 2048);
+	if (table->rows.failed)
+		out->failed = true;
+	if (out->failed || (table->printer->order && !last))
+		return;
+	if (table->printer->order)
+		add_in_order(table, out);
+	else
+		ks_buf_add(out, table->rows.data, table->rows.len);
+	ks_buf_clear(&table->rows);
+}
+
+void ks_table_head(const struct ks_table *table, const struct ks_table_meta *meta, struct ks_buf *out)
+{
 	ks_buf_printf(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":", table->version);
 	ks_list_meta(meta->revision, meta->continue_, meta->remaining, out);
 	ks_buf_add_str(out, ",\"columnDefinitions\":");
@@ -268,10 +284,12 @@ void ks_table_write(struct ks_table *table, const struct ks_table_meta *meta, st
 	else
 		ks_table_columns(table->schema, table->resource, out);
 	ks_buf_add_str(out, ",\"rows\":[");
-	if (table->rows.failed)
-		out->failed = true;
-	else
-		write_rows(table, out);
+}
+
+void ks_table_write(struct ks_table *table, const struct ks_table_meta *meta, struct ks_buf *out)
+{
+	ks_table_head(table, meta, out);
+	ks_table_take_rows(table, true, out);
 	ks_buf_add_str(out, "]}");
 }
 

@@ -39,7 +39,8 @@ struct ks_table_meta {
 	int64_t remaining;        /* remainingItemCount; -1: none */
 };
 
-/* One answer. Make it with ks_table_init, add rows, write it with ks_table_write. */
+/* One answer. Make it with ks_table_init, add rows, write it with ks_table_write; or in parts: ks_table_head, then rows and
+ * ks_table_take_rows in turn, then "]}". */
 struct ks_table {
 	const struct ks_schema *schema;
 	uint16_t resource;        /* the main resource, in the version that is served */
@@ -71,6 +72,10 @@ int ks_table_add(struct ks_table *table, const struct ks_value *tree, const stru
 	__attribute__((warn_unused_result));
 /* Writes the whole Table. A failed allocation is remembered by `out`. */
 void ks_table_write(struct ks_table *table, const struct ks_table_meta *meta, struct ks_buf *out);
+/* All before the rows. */
+void ks_table_head(const struct ks_table *table, const struct ks_table_meta *meta, struct ks_buf *out);
+/* Moves the rows that can go to `out`, with the commas between them and those that went before. Rows that are put in order go with the `last` call only. */
+void ks_table_take_rows(struct ks_table *table, bool last, struct ks_buf *out);
 
 /* The parts, for those who need no Table: the cells of one object as a JSON list. */
 void ks_table_cells(const struct ks_schema *schema, uint16_t resource, const struct ks_value *tree, struct ks_time now,
