@@ -124,9 +124,22 @@ static bool copy(struct ks_inner *inner, const struct ks_inner_request *from)
 	return ok;
 }
 
+/* The lane to run on. A worker's thread may be about to begin: it will find the task then. */
+static struct ks_lane *choose_lane(struct ks_server_state *server, struct ks_loop *loop)
+{
+	struct ks_lane *lane;
+
+	if (loop)
+		return ks_lane_of(server, loop);
+	lane = ks_lanes_any(server->lanes);
+	if (!lane && server->http)
+		lane = ks_lane_of(server, ks_server_worker(server->http, 0));
+	return lane;
+}
+
 int ks_pipeline_inner_request(struct ks_server_state *server, const struct ks_inner_request *from)
 {
-	struct ks_lane *lane = from->loop ? ks_lane_of(server, from->loop) : ks_lanes_any(server->lanes);
+	struct ks_lane *lane = choose_lane(server, from->loop);
 	struct ks_inner *inner;
 
 	if (!lane)

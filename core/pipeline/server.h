@@ -66,7 +66,7 @@ void ks_pipeline_on_closed(struct ks_stream *stream, void *server_state);
 void ks_pipeline_end_watches(struct ks_server_state *server);
 
 /* A request from inside (plugins' writes, bootstrap): runs the whole pipeline but authentication, as `user`. `answer` runs on the worker that
- * carries it, exactly once. Any thread, once a worker has started. 0; or negative, and `answer` will not be called. */
+ * carries it, exactly once. Any thread, once ks_server_start has returned. 0; or negative, and `answer` will not be called. */
 struct ks_inner_request {
 	const char *method;        /* "POST" */
 	const char *target;        /* "/api/v1/namespaces?..." */

@@ -146,6 +146,13 @@ void ks_stream_reset(struct ks_stream *stream)
 	close_later(stream);
 }
 
+struct ks_loop *ks_server_worker(struct ks_server *server, uint32_t index)
+{
+	(void)server;
+	(void)index;
+	abort(); /* there is no server */
+}
+
 uint16_t ks_server_port(const struct ks_server *server)
 {
 	(void)server;
