@@ -32,8 +32,13 @@ static struct test_trace *find_trace(void)
 
 void fixture_begin(struct fixture *f)
 {
+	fixture_begin_with(f, "configmaps");
+}
+
+void fixture_begin_with(struct fixture *f, const char *cached)
+{
 	struct ks_plugins_options options = {.schema = &ks_schema_builtin, .default_directory = TEST_PLUGINS};
-	uint16_t configmaps = ks_schema_find_resource(&ks_schema_builtin, KS_STR_LIT(""), KS_STR_LIT("v1"), KS_STR_LIT("configmaps"));
+	uint16_t resource = ks_schema_find_resource(&ks_schema_builtin, KS_STR_LIT(""), KS_STR_LIT("v1"), ks_str_from(cached));
 
 	memset(f, 0, sizeof(*f));
 	ks_problems_init(&f->problems);
@@ -43,40 +48,53 @@ void fixture_begin(struct fixture *f)
 	assert_int_equal(ks_plugins_new(&options, &f->plugins), 0);
 	f->trace = find_trace();
 	memset(f->trace, 0, sizeof(*f->trace));
-	small_cache_begin(&ks_schema_builtin, configmaps, 100);
+	small_cache_begin(&ks_schema_builtin, resource, 100);
 }
 
-static void write_config(struct fixture *f, const char *authn, const char *admission)
+static void write_config(struct fixture *f, const char *lists)
 {
-	char text[4096];
-	int fd, n;
+	static const char head[] = "apiVersion: keelson.dev/v1alpha1\nkind: Configuration\nserver: {certificateFile: a, keyFile: a}\n";
+	int fd;
 
 	strcpy(f->file, "/tmp/ks-host-XXXXXX");
 	fd = mkstemp(f->file);
 	assert_true(fd >= 0);
-	n = snprintf(text, sizeof(text),
-		"apiVersion: keelson.dev/v1alpha1\nkind: Configuration\nserver: {certificateFile: a, keyFile: a}\n"
-		"authentication: [%s]\nauthorization: [{plugin: " GOOD "}]\nadmission: [%s]\nstorage: [{plugin: " GOOD "}]\n", authn, admission);
-	assert_true(n > 0 && (size_t)n < sizeof(text));
-	assert_int_equal(write(fd, text, (size_t)n), n);
+	assert_int_equal(write(fd, head, sizeof(head) - 1), sizeof(head) - 1);
+	assert_int_equal(write(fd, lists, strlen(lists)), strlen(lists));
 	close(fd);
 }
 
-static int with_config(struct fixture *f, const char *authn, const char *admission,
-	int (*use)(struct ks_plugins *plugins, const struct ks_config *config, struct ks_problems *problems))
+typedef int (*use_fn)(struct ks_plugins *plugins, const struct ks_config *config, struct ks_problems *problems);
+
+static int with_lists(struct fixture *f, const char *lists, use_fn use)
 {
 	struct ks_config *config = NULL;
 	int result;
 
 	ks_buf_clear(&f->problems.text);
 	f->problems.n = 0;
-	write_config(f, authn, admission);
+	write_config(f, lists);
 	result = ks_config_load(f->file, NULL, &config, &f->problems);
 	if (result == 0)
 		result = use(f->plugins, config, &f->problems);
 	ks_config_free(&config);
 	unlink(f->file);
 	return result;
+}
+
+static int with_config(struct fixture *f, const char *authn, const char *admission, use_fn use)
+{
+	char lists[4096];
+	int n = snprintf(lists, sizeof(lists), "authentication: [%s]\nauthorization: [{plugin: " GOOD "}]\nadmission: [%s]\nstorage: [{plugin: " GOOD "}]\n",
+		authn, admission);
+
+	assert_true(n > 0 && (size_t)n < sizeof(lists));
+	return with_lists(f, lists, use);
+}
+
+int fixture_load_lists(struct fixture *f, const char *lists)
+{
+	return with_lists(f, lists, ks_plugins_load);
 }
 
 int fixture_load(struct fixture *f, const char *authn, const char *admission)

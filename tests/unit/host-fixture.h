@@ -33,8 +33,12 @@ struct fixture {
 };
 
 void fixture_begin(struct fixture *f);
+/* The same with another resource than configmaps in the cache. */
+void fixture_begin_with(struct fixture *f, const char *cached);
 /* Reads a configuration with these entries and has the host create it. The result of ks_plugins_load. */
 int fixture_load(struct fixture *f, const char *authn, const char *admission);
+/* The same with all four lists, as YAML. */
+int fixture_load_lists(struct fixture *f, const char *lists);
 int fixture_reload(struct fixture *f, const char *authn, const char *admission);
 /* Starts, publishes, and runs the workers. */
 void fixture_run(struct fixture *f);
