@@ -30,7 +30,7 @@ enum ks_stage_result ks_resource_create(struct ks_request *request)
 {
 	struct ks_edit *w;
 
-	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL))
+	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_TABLE))
 		return KS_STAGE_FAILED;
 	w = ks_edit_new(request, read_request);
 	return w ? ks_edit_run(w) : KS_STAGE_FAILED;

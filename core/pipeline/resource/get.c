@@ -63,7 +63,7 @@ enum ks_stage_result ks_resource_get(struct ks_request *request)
 	const char *message;
 	uint64_t revision;
 
-	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL))
+	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_TABLE))
 		return KS_STAGE_FAILED;
 	if (ks_revision_parse(&request->arena, ks_request_query(request, "resourceVersion"), &revision, &message)) {
 		ks_status_set(&request->status, &request->arena, 500, NULL, "%s", message);

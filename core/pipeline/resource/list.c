@@ -6,8 +6,10 @@
  * back between the parts. A list with a limit is gathered first, because its token and the
  * count of what remains stand before the items.
  */
+#include <errno.h>
 #include <stdlib.h>
 
+#include "core/pipeline/resource/printing.h"
 #include "core/pipeline/resource/reply.h"
 #include "core/pipeline/resource/source.h"
 #include "core/pipeline/resource/token.h"
@@ -27,6 +29,7 @@ struct list {
 	struct ks_source source;
 	uint16_t resource;             /* in the version asked for */
 	enum ks_object_form form;
+	struct ks_table *table;        /* it is answered as one; NULL: not */
 	/* with a limit: the page, gathered */
 	struct ks_object **page;
 	size_t n, cap;
@@ -54,6 +57,7 @@ static void end_list(struct ks_request_end *end)
 		ks_object_unref(l->page[i]);
 	free(l->page);
 	ks_chunk_fini(&l->chunk);
+	ks_printing_close(&l->table);
 	ks_source_close(&l->source);
 }
 
@@ -148,21 +152,27 @@ static void add_quoted(struct ks_chunk *chunk, const char *text)
 	ks_chunk_add_text(chunk, "\"");
 }
 
-static bool add_continue(struct list *l)
+/* The token of the next page; NULL when out of memory. */
+static const char *continue_token(struct list *l)
 {
 	struct ks_object *last = l->page[l->n - 1];
 	struct ks_str key = last->name;
-	const char *token;
 
 	/* Relative to what was asked for: of all namespaces the key begins with the namespace. */
 	if (last->ns.n && !l->source.filter.ns.n) {
 		char *both = ks_arena_printf(&l->request->arena, "%.*s/%.*s", (int)last->ns.n, last->ns.p, (int)last->name.n, last->name.p);
 
 		if (!both)
-			return false;
+			return NULL;
 		key = ks_str_from(both);
 	}
-	token = ks_token_encode(&l->request->arena, (int64_t)l->source.revision, key);
+	return ks_token_encode(&l->request->arena, (int64_t)l->source.revision, key);
+}
+
+static bool add_continue(struct list *l)
+{
+	const char *token = continue_token(l);
+
 	if (!token)
 		return false;
 	ks_chunk_add_text(&l->chunk, ",\"continue\":");
@@ -174,12 +184,29 @@ static bool add_continue(struct list *l)
 	return true;
 }
 
+static bool add_table_head(struct list *l)
+{
+	struct ks_table_meta meta = {.revision = l->source.revision, .remaining = -1};
+
+	if (l->full && l->rest) {
+		meta.continue_ = ks_str_from(continue_token(l));
+		if (!meta.continue_.n)
+			return false;
+		if (!l->options.labels && !l->options.n_fields)
+			meta.remaining = (int64_t)l->rest;
+	}
+	ks_printing_head(l->table, &meta, &l->chunk);
+	return true;
+}
+
 static bool add_head(struct list *l)
 {
 	const struct ks_schema *s = l->request->server->schema;
 	const struct ks_resource *r = &s->resources[l->resource];
 	const char *group = ks_schema_text(s, r->group);
 
+	if (l->table)
+		return add_table_head(l);
 	ks_chunk_add_text(&l->chunk, "{\"kind\":\"");
 	if (l->form == KS_FORM_PARTIAL) {
 		ks_chunk_add_text(&l->chunk, "PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/");
@@ -231,7 +258,9 @@ static enum ks_stage_result end_of_items(struct list *l)
 	if (l->first && !add_head(l))
 		return fail(l);
 	l->first = false;
-	ks_chunk_add_text(&l->chunk, !empty ? "]}\n" : l->form == KS_FORM_PARTIAL ? "null}\n" : "[]}\n");
+	if (l->table)
+		ks_printing_rows(l->table, true, &l->chunk);
+	ks_chunk_add_text(&l->chunk, !empty || l->table ? "]}\n" : l->form == KS_FORM_PARTIAL ? "null}\n" : "[]}\n");
 	if (!ks_chunk_seal(&l->chunk))
 		return fail(l);
 	if (l->streaming) {
@@ -245,18 +274,32 @@ static enum ks_stage_result end_of_items(struct list *l)
 	return KS_STAGE_ANSWERED;
 }
 
+/* 0 or negative. */
+static int add_item(struct list *l, struct ks_object *object)
+{
+	bool first = l->first;
+	int rc;
+
+	if (l->first && !add_head(l))
+		return -ENOMEM;
+	l->first = false;
+	if (!l->table) {
+		ks_chunk_add_text(&l->chunk, first ? "[" : ",");
+		return ks_chunk_add_object(&l->chunk, l->request->server->schema, object, l->resource, object->revision, l->form,
+			l->request->media.as_version);
+	}
+	rc = ks_printing_add(l->table, object, object->revision);
+	ks_printing_rows(l->table, false, &l->chunk);
+	return rc;
+}
+
 static enum ks_stage_result step_build(struct list *l)
 {
-	const struct ks_schema *s = l->request->server->schema;
-	uint32_t budget = SLICE_OBJECTS;
+	uint32_t budget = l->table ? KS_PRINTING_SLICE : SLICE_OBJECTS;
 	struct ks_object *object;
 
 	while (!(is_large(l) && can_stream(l)) && (object = next_object(l, &budget))) {
-		if (l->first && !add_head(l))
-			return fail(l);
-		ks_chunk_add_text(&l->chunk, l->first ? "[" : ",");
-		l->first = false;
-		if (ks_chunk_add_object(&l->chunk, s, object, l->resource, object->revision, l->form, l->request->media.as_version))
+		if (add_item(l, object))
 			return fail(l);
 	}
 	if (is_large(l) && can_stream(l)) {
@@ -341,13 +384,15 @@ enum ks_stage_result ks_resource_list(struct ks_request *request)
 		ks_status_internal(&request->status, &request->arena, "out of memory");
 		return KS_STAGE_FAILED;
 	}
-	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL) || ks_list_options_parse(request, false, &l->options))
+	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_TABLE) || ks_list_options_parse(request, false, &l->options))
 		return KS_STAGE_FAILED;
 	l->handler.run = run_again;
 	l->request = request;
 	l->step = step_open;
 	l->resource = s->resources[request->info.resource_index].parent;
-	l->form = request->media.as == KS_AS_PARTIAL || request->media.as == KS_AS_PARTIAL_LIST ? KS_FORM_PARTIAL : KS_FORM_ITEM;
+	if (ks_printing_check(request, l->resource, true) || ks_printing_open(request, l->resource, &l->table))
+		return KS_STAGE_FAILED;
+	l->form = request->media.as == KS_AS_PARTIAL_LIST ? KS_FORM_PARTIAL : KS_FORM_ITEM;
 	l->source.request = request;
 	l->source.options = &l->options;
 	l->source.storage = s->resources[l->resource].storage;

@@ -246,7 +246,7 @@ enum ks_stage_result ks_resource_patch(struct ks_request *request)
 		out_of_memory(request);
 		return KS_STAGE_FAILED;
 	}
-	if (ks_patch_negotiate(request, patch) || ks_request_negotiate(request, KS_ALLOW_PARTIAL))
+	if (ks_patch_negotiate(request, patch) || ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_TABLE))
 		return KS_STAGE_FAILED;
 	w = ks_edit_new(request, read_request);
 	if (!w)

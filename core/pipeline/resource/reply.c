@@ -2,10 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/pipeline/resource/reply.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/api/json.h"
+#include "core/api/metadata_only.h"
+#include "core/pipeline/resource/printing.h"
 #include "core/pipeline/server.h"
 
 enum { BLOCK = 32 * 1024, LARGE = 8 * 1024 };
@@ -24,31 +27,6 @@ static void release_bytes(void *owner)
 static size_t revision_text(char *out, uint64_t revision, bool comma)
 {
 	return (size_t)snprintf(out, 48, "\"resourceVersion\":\"%llu\"%s", (unsigned long long)revision, comma ? "," : "");
-}
-
-/* Where metadata ends, given where its first member begins: behind the brace. */
-static size_t metadata_end(const struct ks_bytes *json, size_t from)
-{
-	unsigned depth = 1;
-	bool in_text = false;
-
-	for (size_t i = from; i < json->len; i++) {
-		char c = json->data[i];
-
-		if (in_text) {
-			if (c == '\\')
-				i++;
-			else if (c == '"')
-				in_text = false;
-		} else if (c == '"') {
-			in_text = true;
-		} else if (c == '{' || c == '[') {
-			depth++;
-		} else if ((c == '}' || c == ']') && --depth == 0) {
-			return i + 1;
-		}
-	}
-	return json->len;
 }
 
 static enum ks_stage_result reply_partial(struct ks_request *request, int code, struct ks_object *object, uint16_t resource, uint64_t revision)
@@ -73,7 +51,11 @@ enum ks_stage_result ks_reply_object(struct ks_request *request, int code, struc
 	struct ks_piece pieces[3];
 	char *text;
 
-	if (request->media.as == KS_AS_PARTIAL || request->media.as == KS_AS_PARTIAL_LIST)
+	if (ks_printing_check(request, resource, false))
+		return KS_STAGE_FAILED;
+	if (request->media.as == KS_AS_TABLE)
+		return ks_printing_reply_object(request, code, object, resource, revision);
+	if (request->media.as == KS_AS_PARTIAL)
 		return reply_partial(request, code, object, resource, revision);
 	text = malloc(48);
 	if (!text || ks_object_representation(object, request->server->schema, resource, &r)) {
@@ -92,6 +74,10 @@ enum ks_stage_result ks_reply_tree(struct ks_request *request, int code, const s
 {
 	struct ks_buf buf;
 
+	if (ks_printing_check(request, request->info.resource_index, false))
+		return KS_STAGE_FAILED;
+	if (request->media.as == KS_AS_TABLE)
+		return ks_printing_reply_tree(request, code, tree);
 	ks_buf_init(&buf);
 	if (request->media.as == KS_AS_PARTIAL) {
 		ks_buf_printf(&buf, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/%.*s\",\"metadata\":", (int)request->media.as_version.n,
@@ -209,6 +195,7 @@ int ks_chunk_add_object(struct ks_chunk *chunk, const struct ks_schema *schema, 
 	static const char opening[] = "{\"metadata\":{", partial[] = "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/";
 	struct ks_representation r;
 	char text[48];
+	size_t end;
 	int result = ks_object_representation(object, schema, resource, &r);
 
 	if (result)
@@ -228,7 +215,10 @@ int ks_chunk_add_object(struct ks_chunk *chunk, const struct ks_schema *schema, 
 		add_tail(chunk, &r, r.bytes->len - r.rv_at);
 		return 0;
 	}
-	add_tail(chunk, &r, metadata_end(r.bytes, r.rv_at) - r.rv_at);
+	end = ks_metadata_end(ks_str_of(r.bytes->data, r.bytes->len), r.rv_at);
+	if (end == 0)
+		return -EINVAL;
+	add_tail(chunk, &r, end - r.rv_at);
 	ks_chunk_add_text(chunk, "}");
 	return 0;
 }

@@ -146,7 +146,7 @@ enum ks_stage_result ks_resource_get_scale(struct ks_request *request)
 {
 	struct ks_edit *w;
 
-	if (ks_request_negotiate(request, 0))
+	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_TABLE))
 		return KS_STAGE_FAILED;
 	w = ks_edit_new(request, show);
 	return w ? ks_edit_run(w) : KS_STAGE_FAILED;
@@ -258,7 +258,8 @@ enum ks_stage_result ks_resource_write_scale(struct ks_request *request)
 		return KS_STAGE_FAILED;
 	}
 	scale->patches = ks_str_is(request->info.verb, "patch");
-	if ((scale->patches && ks_patch_negotiate(request, &scale->patch)) || ks_request_negotiate(request, 0))
+	if ((scale->patches && ks_patch_negotiate(request, &scale->patch)) ||
+		ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_TABLE))
 		return KS_STAGE_FAILED;
 	w = ks_edit_new(request, read_request);
 	if (!w)

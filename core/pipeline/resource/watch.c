@@ -11,6 +11,7 @@
 
 #include "core/api/json.h"
 #include "core/pipeline/resource/options.h"
+#include "core/pipeline/resource/printing.h"
 #include "core/pipeline/resource/reply.h"
 #include "core/pipeline/resource/revision.h"
 #include "core/pipeline/resource/verbs.h"
@@ -28,6 +29,8 @@ struct watch {
 	uint16_t resource;
 	enum ks_object_form form;
 	char as_version[16];
+	struct ks_table *table;          /* events are told as tables; NULL: not */
+	bool as_list;                    /* a list was asked for: no event can be told so */
 	uint64_t asked;
 	struct ks_revision_wait wait;
 	/* the beginning */
@@ -55,6 +58,7 @@ static void end_watch(struct ks_request_end *end)
 	ks_watcher_free(&w->watcher);
 	ks_timer_cancel(&w->bookmark_timer);
 	ks_timer_cancel(&w->end_timer);
+	ks_printing_close(&w->table);
 	free(w);
 }
 
@@ -70,11 +74,15 @@ static int add_event(struct watch *w, struct ks_chunk *chunk, const char *type, 
 {
 	int result;
 
+	if (w->as_list)
+		return -EINVAL;
 	ks_chunk_add_text(chunk, "{\"type\":\"");
 	ks_chunk_add_text(chunk, type);
 	ks_chunk_add_text(chunk, "\",\"object\":");
-	result = ks_chunk_add_object(chunk, w->schema, object, w->resource, revision, w->form == KS_FORM_PARTIAL ? KS_FORM_PARTIAL : KS_FORM_WHOLE,
-		ks_str_from(w->as_version));
+	if (w->table)
+		result = ks_printing_event(w->table, object, revision, chunk);
+	else
+		result = ks_chunk_add_object(chunk, w->schema, object, w->resource, revision, w->form, ks_str_from(w->as_version));
 	ks_chunk_add_text(chunk, "}\n");
 	return result;
 }
@@ -127,7 +135,10 @@ static void add_bookmark(struct watch *w, struct ks_chunk *chunk, uint64_t revis
 		ks_buf_printf(&json, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":{\"resourceVersion\":\"%llu\"%s}}",
 			w->as_version, (unsigned long long)revision, initial ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
 	} else if (bookmark_object(w, &arena, revision, initial, &object)) {
-		ks_json_encode(w->schema, &object, &json);
+		if (!w->table)
+			ks_json_encode(w->schema, &object, &json);
+		else if (ks_printing_bookmark(w->table, &object, revision, &json))
+			json.failed = true;
 	}
 	if (json.len && !json.failed) {
 		ks_chunk_add_text(chunk, "{\"type\":\"BOOKMARK\",\"object\":");
@@ -441,7 +452,8 @@ static struct watch *new_watch(struct ks_request *request)
 	w->schema = s;
 	w->resource = s->resources[request->info.resource_index].parent;
 	w->cache = ks_cache_find(request->server->cache, s->resources[w->resource].storage);
-	w->form = request->media.as == KS_AS_PARTIAL || request->media.as == KS_AS_PARTIAL_LIST ? KS_FORM_PARTIAL : KS_FORM_WHOLE;
+	w->form = request->media.as == KS_AS_PARTIAL ? KS_FORM_PARTIAL : KS_FORM_WHOLE;
+	w->as_list = request->media.as == KS_AS_PARTIAL_LIST;
 	if (request->media.as_version.n < sizeof(w->as_version))
 		memcpy(w->as_version, request->media.as_version.p ? request->media.as_version.p : "", request->media.as_version.n);
 	request->handler_data = w;
@@ -458,12 +470,12 @@ enum ks_stage_result ks_resource_watch(struct ks_request *request)
 		ks_status_bad_request(&request->status, &request->arena, "a watch needs a stream");
 		return KS_STAGE_FAILED;
 	}
-	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_WATCH))
+	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_TABLE | KS_ALLOW_WATCH))
 		return KS_STAGE_FAILED;
 	w = new_watch(request);
 	if (!w)
 		return no_memory(request);
-	if (ks_list_options_parse(request, true, &w->options))
+	if (ks_list_options_parse(request, true, &w->options) || ks_printing_open(request, w->resource, &w->table))
 		return KS_STAGE_FAILED;
 	if (ks_revision_parse(&request->arena, w->options.resource_version, &w->asked, &message)) {
 		ks_status_set(&request->status, &request->arena, 500, NULL, "%s", message);
