@@ -256,6 +256,30 @@ static int init_families(struct ks_registry_context *ctx, struct ks_value *servi
 
 /* -- addresses --------------------------------------------------------------------------------------------------- */
 
+static bool list_has(const struct ks_value *list, struct ks_str text)
+{
+	for (uint32_t i = 0; list && i < list->n; i++)
+		if (ks_str_eq(ks_value_str(&list->items[i]), text))
+			return true;
+	return false;
+}
+
+/* Is it this very service, made before, that has the address? */
+static bool is_own(struct ks_registry_context *ctx, const struct ks_value *service, struct ks_str ip)
+{
+	struct ks_cache_resource *services = ctx->cache ? ks_cache_find(ctx->cache, ctx->resource) : NULL;
+	struct ks_object *there = services ? ks_cache_get(services, ctx->ns, ks_meta_text(ctx->schema, service, "name")) : NULL;
+	struct ks_value tree;
+	bool own;
+
+	if (!there)
+		return false;
+	own = !ks_object_tree(there, ctx->schema, ctx->arena, &tree) && list_has(ks_kit_list(ctx, &tree, "spec.clusterIPs"), ip);
+	/* The tree's texts are not used any more. */
+	ks_object_unref(there);
+	return own;
+}
+
 static int take_asked_address(struct ks_registry_context *ctx, const struct ks_value *service, struct ks_str ip, struct ks_status *status)
 {
 	uint32_t address;
@@ -263,6 +287,8 @@ static int take_asked_address(struct ks_registry_context *ctx, const struct ks_v
 
 	if (ks_parse_ipv4(ip, &address) && ks_allocator_take(&pool.addresses, address))
 		return note_taken(ctx, give_back_address, address) ? 0 : ks_status_internal(status, ctx->arena, "out of memory");
+	if (is_own(ctx, service, ip))
+		return ks_status_already_exists(status, ctx->arena, "", "services", ks_meta_text(ctx->schema, service, "name"));
 	if (!ks_parse_ipv4(ip, &address) || !ks_allocator_has(&pool.addresses, address))
 		why = ks_kit_path(ctx, "the provided IP (%.*s) is not in the valid range. The range of valid IPs is %s", (int)ip.n, ip.p,
 			ctx->config ? ctx->config->service_cluster_ip_range : "10.0.0.0/16");
@@ -286,14 +312,6 @@ static int take_any_address(struct ks_registry_context *ctx, struct ks_value *se
 		!ks_kit_set_text(ctx, service, "spec.clusterIP", text))
 		return ks_status_internal(status, ctx->arena, "out of memory");
 	return 0;
-}
-
-static bool list_has(const struct ks_value *list, struct ks_str text)
-{
-	for (uint32_t i = 0; list && i < list->n; i++)
-		if (ks_str_eq(ks_value_str(&list->items[i]), text))
-			return true;
-	return false;
 }
 
 static int allocate_addresses(struct ks_registry_context *ctx, struct ks_value *service, const struct ks_value *old, struct ks_status *status)
