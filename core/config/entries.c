@@ -66,10 +66,11 @@ static int check_plugin(const struct ks_section_context *context, const struct k
 	if (!entry->plugin)
 		return plugin ? 0 : ks_section_problem(context, node, "%s: plugin is missing", where);
 	if (!is_library(entry->plugin) && !is_name(entry->plugin))
-		return ks_section_problem(context, plugin, "%s.plugin: \"%s\" is neither a short name such as x509 nor the absolute path of a .so", where,
-			entry->plugin);
+		return ks_section_problem(context, plugin, "%s.plugin: \"%s\" is neither a short name such as x509 nor the absolute path of a .so",
+			where, entry->plugin);
 	if (entry->name && !is_name(entry->name))
-		return ks_section_problem(context, ks_yaml_get(node, "name"), "%s.name: \"%s\" is not made of a-z, 0-9, '-' and '.'", where, entry->name);
+		return ks_section_problem(context, ks_yaml_get(node, "name"), "%s.name: \"%s\" is not made of a-z, 0-9, '-' and '.'", where,
+			entry->name);
 	if (!entry->name)
 		entry->name = default_name(&context->config->arena, entry->plugin);
 	return entry->name ? 0 : -ENOMEM;

@@ -61,8 +61,8 @@ static int read_number(const struct ks_section_context *context, const struct ks
 	return 0;
 }
 
-static int read_log_level(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *where, const struct ks_section_key *key,
-	void *to)
+static int read_log_level(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *where,
+	const struct ks_section_key *key, void *to)
 {
 	int level = ks_log_level_parse(node->text.p);
 
@@ -84,7 +84,8 @@ static int read_text(const struct ks_section_context *context, const struct ks_y
 	return *(const char **)to ? 0 : -ENOMEM;
 }
 
-int ks_section_texts(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *where, const char *const **items_r, size_t *n_r)
+int ks_section_texts(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *where,
+	const char *const **items_r, size_t *n_r)
 {
 	const char **items;
 
@@ -146,7 +147,8 @@ static int read_key(const struct ks_section_context *context, const struct ks_ya
 	return read_number(context, node, where, key, to);
 }
 
-static void report_unknown(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *where, const struct ks_section_key *keys)
+static void report_unknown(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *where,
+	const struct ks_section_key *keys)
 {
 	const char *names[KEYS_MOST + 1] = {0};
 	const char *near;

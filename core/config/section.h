@@ -36,7 +36,7 @@ int ks_section_read(const struct ks_section_context *context, const struct ks_ya
 int ks_section_problem(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A sequence of texts into the arena. 0 or -ENOMEM; problems are told. */
-int ks_section_texts(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *where, const char *const **items_r, size_t *n_r)
-	__attribute__((warn_unused_result));
+int ks_section_texts(const struct ks_section_context *context, const struct ks_yaml_node *node, const char *where,
+	const char *const **items_r, size_t *n_r) __attribute__((warn_unused_result));
 
 #endif

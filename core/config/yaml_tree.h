@@ -29,7 +29,8 @@ struct ks_yaml_node {
 	size_t n;                    /* items of a SEQUENCE, pairs of a MAPPING */
 };
 
-/* Reads `text` (of `file`, a name for messages) into `arena`. 0 and *root_r (NULL when the document is empty), or -EINVAL with problems, or -ENOMEM. */
+/* Reads `text` (of `file`, a name for messages) into `arena`. 0 and *root_r (NULL when the document is empty), or -EINVAL with problems, or
+ * -ENOMEM. */
 int ks_yaml_tree_parse(struct ks_arena *arena, const char *file, struct ks_str text, struct ks_yaml_node **root_r,
 	struct ks_problems *problems) __attribute__((warn_unused_result));
 /* The same from a file. */

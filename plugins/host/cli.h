@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* `keelson check-config` and `keelson plugins`. argv[0] is the subcommand's name; both return the exit status: 0 fine, 1 something is wrong, 2 wrong usage. */
+/* `keelson check-config` and `keelson plugins`. argv[0] is the subcommand's name; both return the exit status: 0 fine, 1 something is wrong,
+ * 2 wrong usage. */
 #ifndef KS_PLUGINS_CLI_H
 #define KS_PLUGINS_CLI_H
 

@@ -41,7 +41,7 @@ struct ks_inner_write;
 /* -- the host ------------------------------------------------------------------------------------------------- */
 
 struct ks_plugins_options {
-	const struct ks_plugin *const *static_plugins; /* linked into the server, found by the names of their interfaces; NULL: none; else ends with NULL */
+	const struct ks_plugin *const *static_plugins; /* linked into the server, found by name; ends with NULL, or is NULL */
 	const char *directories;        /* --plugin-dir or KEELSON_PLUGIN_DIR, separated by ':'; searched before the configuration's. NULL: none */
 	const char *default_directory;  /* searched last; NULL: none */
 	const struct ks_schema *schema; /* may be NULL: no informers, no values (keelson plugins) */
@@ -58,13 +58,15 @@ int ks_plugins_start_stores(struct ks_plugins *plugins, struct ks_problems *prob
 void ks_plugins_set_cache(struct ks_plugins *plugins, struct ks_cache *cache);
 int ks_plugins_start(struct ks_plugins *plugins, struct ks_problems *problems) __attribute__((warn_unused_result));
 
-/* Makes the pipeline's own part of a set (its chain), before the set is used; 0 or negative with err. `release` is called with it when the set goes, on the main thread. */
+/* Makes the pipeline's own part of a set (its chain), before the set is used; 0 or negative with err. `release` is called with it when the
+ * set goes, on the main thread. */
 void ks_plugins_on_set(struct ks_plugins *plugins, int (*build)(void *arg, struct ks_plugin_set *set, void **chain_r, struct ks_error *err),
 	void (*release)(void *chain), void *arg);
 /* The loaded set is the one that requests get from now on. 0, or negative with problems when `build` failed. */
 int ks_plugins_publish(struct ks_plugins *plugins, struct ks_problems *problems) __attribute__((warn_unused_result));
 
-/* SIGHUP, main thread: builds a set of `config` (unchanged instances and all stores are kept; kept admission instances read their files again), then swaps.
+/* SIGHUP, main thread: builds a set of `config` (unchanged instances and all stores are kept; kept admission instances read their files again),
+ * then swaps.
  * On failure nothing has changed. Notes for the log (a store that needs a restart) are logged. May take as long as `start` of new plugins does. */
 int ks_plugins_reload(struct ks_plugins *plugins, const struct ks_config *config, struct ks_problems *problems) __attribute__((warn_unused_result));
 
@@ -76,7 +78,8 @@ void ks_plugins_worker_stopped(struct ks_plugins *plugins, struct ks_loop *loop)
 /* The set in use on the calling worker. Borrowed: valid until the worker's current task ends; take a reference to keep it. Workers only. */
 struct ks_plugin_set *ks_plugins_current(struct ks_plugins *plugins, const struct ks_loop *loop);
 
-/* Have all informers of all instances delivered what was there at their start, and is no instance busy (host->set_ready)? 1, or 0 with the name of one that has not. For /readyz. Any thread. */
+/* Have all informers of all instances delivered what was there at their start, and is no instance busy (host->set_ready)? 1, or 0 with the
+ * name of one that has not. For /readyz. Any thread. */
 int ks_plugins_synced(struct ks_plugins *plugins, const char **instance_r);
 /* Appends the plugins' metrics in the text format of Prometheus. Any thread. */
 void ks_plugins_metrics(struct ks_plugins *plugins, struct ks_buf *out);
@@ -116,21 +119,23 @@ int ks_authz_call(struct ks_instance *instance, struct ks_op *op, const struct k
 	__attribute__((warn_unused_result));
 /* KS_ERR_UNAVAILABLE when the authorizer can't list rules (ks_authz_has_rules tells). */
 bool ks_authz_has_rules(const struct ks_instance *instance);
-int ks_authz_rules_call(struct ks_instance *instance, struct ks_op *op, const struct ks_user *user, struct ks_view namespace_, struct ks_authz_rules *rules)
+int ks_authz_rules_call(struct ks_instance *instance, struct ks_op *op, const struct ks_user *user, struct ks_view namespace_,
+	struct ks_authz_rules *rules)
 	__attribute__((warn_unused_result));
 
 /* One admission controller's word on one object. `request` is filled by the caller: object and old_object by ks_val_of. */
 struct ks_admission_call {
 	const struct ks_admission_request *request;
 	struct ks_admission_result *result;
-	struct ks_value *object;  /* mutate: the tree's root. When the answer is KS_DONE, allowed, and op->edited, it has been replaced by the edited one (op->arena's
-	                           * memory, untouched parts shared with the old tree). Not used by validate */
+	struct ks_value *object;  /* mutate: the tree's root, the node of request->object. When the answer is KS_DONE, allowed, and op->edited, it has
+	                           * been replaced by the edited copy, which is op->arena's. Not used by validate */
 	bool mutate;
 };
 bool ks_admission_mutates(const struct ks_instance *instance);
 bool ks_admission_validates(const struct ks_instance *instance);
 /* Does it want to see this? `subresource` may be empty. */
-bool ks_admission_matches(const struct ks_instance *instance, enum ks_operation operation, struct ks_str group, struct ks_str resource, struct ks_str subresource);
+bool ks_admission_matches(const struct ks_instance *instance, enum ks_operation operation, struct ks_str group, struct ks_str resource,
+	struct ks_str subresource);
 int ks_admission_call(struct ks_instance *instance, struct ks_op *op, struct ks_admission_call *call) __attribute__((warn_unused_result));
 
 /* A tree as plugins see it. */

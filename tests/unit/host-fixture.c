@@ -85,8 +85,8 @@ static int with_lists(struct fixture *f, const char *lists, use_fn use)
 static int with_config(struct fixture *f, const char *authn, const char *admission, use_fn use)
 {
 	char lists[4096];
-	int n = snprintf(lists, sizeof(lists), "authentication: [%s]\nauthorization: [{plugin: " GOOD "}]\nadmission: [%s]\nstorage: [{plugin: " GOOD "}]\n",
-		authn, admission);
+	int n = snprintf(lists, sizeof(lists),
+		"authentication: [%s]\nauthorization: [{plugin: " GOOD "}]\nadmission: [%s]\nstorage: [{plugin: " GOOD "}]\n", authn, admission);
 
 	assert_true(n > 0 && (size_t)n < sizeof(lists));
 	return with_lists(f, lists, use);

@@ -74,7 +74,8 @@ static uint32_t decision_on(const char *verb, const char *resource, const char *
 	struct ks_view groups[] = {{group, strlen(group)}};
 	struct ks_user user = {.size = sizeof(user), .groups = groups, .n_groups = 1};
 	struct ks_authz_attributes a = {
-		.size = sizeof(a), .user = &user, .verb = {verb, strlen(verb)}, .is_resource = 1, .group = {"", 0}, .resource = {resource, strlen(resource)},
+		.size = sizeof(a), .user = &user, .verb = {verb, strlen(verb)}, .is_resource = 1, .group = {"", 0},
+		.resource = {resource, strlen(resource)},
 	};
 	struct ks_authz_result result;
 	struct ks_op op;
@@ -167,7 +168,8 @@ static void put_namespace(const char *team)
 {
 	char json[200];
 
-	snprintf(json, sizeof(json), "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"ns\",\"labels\":{\"team\":\"%s\"}}}", team);
+	snprintf(json, sizeof(json),
+		"{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"ns\",\"labels\":{\"team\":\"%s\"}}}", team);
 	small_cache_put("", "ns", json);
 }
 

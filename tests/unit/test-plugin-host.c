@@ -52,7 +52,8 @@ static void a_missing_library_is_named(void **state)
 {
 	(void)state;
 	assert_refused("{plugin: /nowhere/x.so}", "", "authentication[0] \"x\": /nowhere/x.so: No such file", "");
-	assert_refused("{plugin: nosuch}", "", "authentication[0] \"nosuch\": there is no such plugin: nosuch.so was looked for in", TEST_PLUGINS "/authn");
+	assert_refused("{plugin: nosuch}", "", "authentication[0] \"nosuch\": there is no such plugin: nosuch.so was looked for in",
+		TEST_PLUGINS "/authn");
 }
 
 static void a_library_without_the_symbol_is_refused(void **state)
@@ -65,7 +66,8 @@ static void a_library_without_the_symbol_is_refused(void **state)
 static void a_library_of_another_abi_is_refused(void **state)
 {
 	(void)state;
-	assert_refused("{plugin: " TEST_PLUGINS "/test-plugin-abi.so}", "", "it was built for plugin ABI 9.3, this server has 0.", "test-plugin-abi.so");
+	assert_refused("{plugin: " TEST_PLUGINS "/test-plugin-abi.so}", "", "it was built for plugin ABI 9.3, this server has 0.",
+		"test-plugin-abi.so");
 }
 
 static void code_is_not_taken_for_data(void **state)
@@ -520,8 +522,8 @@ static void put(const char *name, const char *value)
 {
 	char json[200];
 
-	snprintf(json, sizeof(json), "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\"},\"data\":{\"a\":\"%s\"}}",
-		name, value);
+	snprintf(json, sizeof(json), "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\"},"
+		"\"data\":{\"a\":\"%s\"}}", name, value);
 	small_cache_put("ns", name, json);
 }
 

@@ -43,7 +43,8 @@ static bool is(struct ks_view v, const char *s)
 	return v.n == strlen(s) && memcmp(v.p, s, v.n) == 0;
 }
 
-typedef int (*mutate_fn)(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result);
+typedef int (*mutate_fn)(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result);
 
 struct try {
 	struct ks_op op;
@@ -76,10 +77,12 @@ static void mutate(struct try *t, const char *json, mutate_fn fn)
 		fail_msg("%s", failure);
 }
 
-#define POD(spec) "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"labels\":{\"a.b/c\":\"x\",\"d\":\"y\"}},\"spec\":{" spec "}}"
+#define POD(spec) \
+	"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"labels\":{\"a.b/c\":\"x\",\"d\":\"y\"}},\"spec\":{" spec "}}"
 #define ONE "\"containers\":[{\"name\":\"one\",\"image\":\"i\"},{\"name\":\"two\"}],\"hostNetwork\":true,\"priority\":-5"
 
-static int look(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int look(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	const struct ks_value_ops *v = self->host->values;
 	struct ks_val pod = request->object, spec = v->member(pod, view("spec")), nothing = v->member(pod, view("nothing"));
@@ -114,7 +117,8 @@ static void values_are_read_by_name(void **state)
 	ks_op_fini(&t.op);
 }
 
-static int follow_paths(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int follow_paths(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	const struct ks_value_ops *v = self->host->values;
 	const struct ks_path *label = v->path(self->host, "metadata.labels[\"a.b/c\"]"), *name = v->path(self->host, "spec.containers[1].name"),
@@ -144,7 +148,8 @@ static void values_are_read_by_path(void **state)
 	ks_op_fini(&t.op);
 }
 
-static int walk(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int walk(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	const struct ks_value_ops *v = self->host->values;
 	struct ks_val_iter iter = {0};
@@ -173,7 +178,8 @@ static void values_are_iterated_in_batches(void **state)
 	ks_op_fini(&t.op);
 }
 
-static int edit(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int edit(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	const struct ks_value_ops *v = self->host->values;
 
@@ -199,13 +205,15 @@ static void edits_take_effect_when_the_call_is_done(void **state)
 	mutate(&t, POD(ONE), edit);
 	assert_int_equal(t.result, KS_DONE);
 	assert_true(t.op.edited);
-	assert_string_equal(t.json, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"labels\":{\"a.b/c\":\"x\",\"new/one\":\"z\"},"
+	assert_string_equal(t.json,
+		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"labels\":{\"a.b/c\":\"x\",\"new/one\":\"z\"},"
 		"\"annotations\":{\"deep\":\"made\"}},\"spec\":{\"containers\":[{\"name\":\"one\",\"image\":\"j\",\"resources\":{}},"
 		"{\"name\":\"three\",\"resources\":{}}],\"hostNetwork\":true,\"securityContext\":{\"runAsUser\":7}},\"status\":{}}");
 	ks_op_fini(&t.op);
 }
 
-static int edit_and_fail(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int edit_and_fail(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	(void)request;
 	(void)result;
@@ -213,7 +221,8 @@ static int edit_and_fail(struct test_instance *self, struct ks_op *op, const str
 	return KS_ERR;
 }
 
-static int edit_and_deny(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int edit_and_deny(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	edit_and_fail(self, op, request, result);
 	result->allowed = 0;
@@ -237,7 +246,8 @@ static void edits_of_a_call_that_fails_or_denies_are_dropped(void **state)
 	ks_op_fini(&t.op);
 }
 
-static int edit_wrongly(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int edit_wrongly(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	static const struct { const char *pointer, *json, *words; } wrong[] = {
 		{"/spec/priority", "\"x\"", "/spec/priority"},
@@ -278,7 +288,8 @@ static void edits_are_checked_against_the_type(void **state)
 	ks_op_fini(&t.op);
 }
 
-static int edit_too_often(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int edit_too_often(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	int code = KS_DONE, n = 0;
 
@@ -300,7 +311,8 @@ static void edits_are_bounded(void **state)
 	ks_op_fini(&t.op);
 }
 
-static int get_cached(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result)
+static int get_cached(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
 {
 	const struct ks_host *h = self->host;
 	struct ks_val object;
@@ -321,7 +333,8 @@ static void objects_of_the_cache_live_as_long_as_the_operation(void **state)
 	int before;
 
 	(void)state;
-	small_cache_put("ns", "one", "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"one\",\"namespace\":\"ns\"},\"data\":{\"a\":\"cached\"}}");
+	small_cache_put("ns", "one",
+		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"one\",\"namespace\":\"ns\"},\"data\":{\"a\":\"cached\"}}");
 	before = small_cache_references();
 	mutate(&t, POD(ONE), get_cached);
 	assert_int_equal(small_cache_references(), before + 1);

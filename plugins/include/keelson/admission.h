@@ -67,11 +67,13 @@ struct ks_admission_ops {
 	uint32_t size;
 	const struct ks_admission_match *matches; /* of this library; an instance narrows further itself */
 	size_t n_matches;
-	/* May edit (values->edit_*). NULL when it only validates. KS_DONE, KS_PENDING or negative (500). */
+	/* May edit (values->edit_*); the edits take effect when it ends with KS_DONE and allowed. NULL when it only validates. KS_DONE, KS_PENDING or
+	 * negative (500). */
 	int (*mutate)(void *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result);
 	/* Sees the final object. NULL when it only mutates. */
 	int (*validate)(void *self, struct ks_op *op, const struct ks_admission_request *request, struct ks_admission_result *result);
-	/* Reads its files again (SIGHUP); calls that run finish on what was before. NULL: nothing to read. Main thread. An error keeps the old state. */
+	/* Reads its files again (SIGHUP, when its configuration has not changed); calls that run finish on what was before. NULL: nothing to read.
+	 * Main thread. An error keeps the old state, and the whole reload is refused with its words. */
 	int (*reload)(void *self, struct ks_plugin_error *error);
 };
 

@@ -61,7 +61,8 @@ struct ks_authn_result {
 
 struct ks_authn_ops {
 	uint32_t size;
-	/* On a worker (or the blocking pool). KS_DONE with the result filled, KS_PENDING, or negative: the next authenticator is asked and the failure logged. */
+	/* On a worker (or the blocking pool). KS_DONE with the result filled, KS_PENDING, or negative: the next authenticator is asked and the
+	 * failure logged. */
 	int (*authenticate)(void *self, struct ks_op *op, const struct ks_authn_request *request, struct ks_authn_result *result);
 };
 

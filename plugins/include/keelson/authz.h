@@ -57,7 +57,8 @@ struct ks_authz_rules {
 
 struct ks_authz_ops {
 	uint32_t size;
-	/* KS_DONE with the result filled, KS_PENDING, or negative: the next authorizer is asked; without any opinion the end is a 500 rather than a 403. */
+	/* KS_DONE with the result filled, KS_PENDING, or negative: the next authorizer is asked; without any opinion the end is a 500 rather than
+	 * a 403. */
 	int (*authorize)(void *self, struct ks_op *op, const struct ks_authz_attributes *attributes, struct ks_authz_result *result);
 	/* NULL when it can't tell. Same results. */
 	int (*rules)(void *self, struct ks_op *op, const struct ks_user *user, struct ks_view namespace_, struct ks_authz_rules *rules);

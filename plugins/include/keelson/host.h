@@ -111,7 +111,8 @@ struct ks_host {
 	struct ks_host_bytes *(*bytes_ref)(struct ks_host_bytes *bytes);
 	void (*bytes_unref)(struct ks_host_bytes *bytes);
 
-	/* Runs `fire(arg)` once on the instance's executor thread after `milliseconds`. KS_DONE or KS_ERR_NOMEM. Timers that have not fired at `stop` never do. */
+	/* Runs `fire(arg)` once on the instance's executor thread after `milliseconds`. From `start` on. KS_DONE or KS_ERR_NOMEM. Timers that have
+	 * not fired at `stop` never do. */
 	int (*timer)(const struct ks_host *host, uint64_t milliseconds, void (*fire)(void *arg), void *arg);
 
 	/* Follows a resource: list, then changes. In `create` or `start`. `version` empty: the preferred one. The informer ends with the instance.
@@ -122,14 +123,16 @@ struct ks_host {
 	int (*informer_synced)(const struct ks_informer *informer);
 
 	/* An object out of the server's cache, at once: 1 found, 0 not there, negative. `object` lives as long as the operation. */
-	int (*cached_get)(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view namespace_, struct ks_view name,
-		struct ks_val *object);
+	int (*cached_get)(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view namespace_,
+		struct ks_view name, struct ks_val *object);
 
-	/* A write through the whole pipeline (authentication excepted) as user system:keelson:plugin:NAME in group system:masters, exempt from flow control.
-	 * At most 4 writes deep: a write that leads to a write that leads to ... is refused with KS_ERR_LIMIT. KS_PENDING: `done` will be called. */
+	/* A write through the whole pipeline (authentication excepted) as user system:keelson:plugin:NAME in group system:masters, exempt from
+	 * flow control. From `start` on; what is written before the server listens waits for it. At most 4 writes deep: a write that leads to a
+	 * write that leads to ... is refused with KS_ERR_LIMIT. KS_PENDING: `done` will be called, unless the instance stops before. */
 	int (*write)(const struct ks_host *host, const struct ks_write *write);
 
-	/* A metric that /metrics shows as keelson_plugin_NAME_... with the label instance. In `create` or `start`. Names: [a-z_]+. NULL when out of memory. */
+	/* A metric that /metrics shows as keelson_plugin_PLUGIN_NAME with the label instance. In `create` or `start`. Names: [a-z_]+. NULL when
+	 * out of memory, or when the name is taken by another type. */
 	struct ks_metric *(*metric)(const struct ks_host *host, int type, const char *name, const char *help);
 	/* Adds to a counter, sets a gauge. */
 	void (*metric_add)(struct ks_metric *metric, double value);
@@ -140,7 +143,8 @@ struct ks_host {
 	/* Overwrites a secret so that the compiler can't leave it out. */
 	void (*wipe)(void *p, size_t n);
 
-	/* An instance that has something to finish before the server may be ready says 0 in `create` or `start`, and 1 when it is done. Any thread. */
+	/* An instance that has something to finish before the server may be ready says 0 in `create` or `start`, and 1 when it is done. Any
+	 * thread. */
 	void (*set_ready)(const struct ks_host *host, int ready);
 };
 

@@ -73,7 +73,7 @@ struct ks_plugin_error {
 
 enum ks_config_type {
 	KS_CONFIG_STRING = 1, /* const char *, NUL-terminated */
-	KS_CONFIG_PATH,       /* const char *; a relative path is taken from the configuration file's folder */
+	KS_CONFIG_PATH,       /* const char *; a relative path is taken from the configuration's stateDirectory, by default the file's folder */
 	KS_CONFIG_BOOL,       /* uint8_t: 0 or 1 */
 	KS_CONFIG_INT,        /* int64_t, within min and max */
 	KS_CONFIG_DURATION,   /* int64_t, milliseconds; written 500ms, 10s, 5m, 1h */
@@ -117,7 +117,7 @@ enum ks_plugin_kind {
 /* From which threads the host calls one instance. */
 enum ks_threads {
 	KS_THREADS_CONCURRENT = 0, /* any worker, at the same time */
-	KS_THREADS_SERIAL = 1      /* one call at a time */
+	KS_THREADS_SERIAL = 1      /* one call at a time: the next begins when the answer has come */
 };
 
 /* What a call may do to the calling thread. */
@@ -130,7 +130,8 @@ enum ks_blocking {
 struct ks_lifecycle {
 	uint32_t size;
 	/* Makes an instance. `config` (the filled struct, or NULL when the plugin declares no keys) and `host` live as long as the instance.
-	 * KS_DONE with *self set, or KS_ERR_CONFIG or KS_ERR_NOMEM with `error` worded. May not block for long; opens nothing but files it must check. */
+	 * KS_DONE with *self set, or KS_ERR_CONFIG or KS_ERR_NOMEM with `error` worded. May not block for long; opens nothing but files it must
+	 * check. */
 	int (*create)(const struct ks_host *host, const void *config, void **self, struct ks_plugin_error *error);
 	/* Opens, connects, subscribes. KS_DONE, or an error: the server then does not start. May block. */
 	int (*start)(void *self, struct ks_plugin_error *error);

@@ -10,6 +10,9 @@
  *
  * A write compares the key's last modified revision and swaps; a lost race is not
  * an error: the result says so and carries the value that stands there.
+ *
+ * A store declares KS_THREADS_CONCURRENT and KS_CALLS_INLINE: what takes time it does on threads
+ * of its own, and answers KS_PENDING.
  */
 #ifndef KEELSON_STORAGE_H
 #define KEELSON_STORAGE_H
@@ -96,7 +99,8 @@ struct ks_store_watch {
 	uint32_t reserved;
 	struct ks_view prefix;        /* copied */
 	uint64_t from_revision;       /* first revision wanted (inclusive), 0: the next one; KS_ERR_COMPACTED when that is gone */
-	/* Batches in revision order, every revision once, from one thread of the store at a time. `progress` is the revision up to which all is known;
+	/* Batches in revision order, every revision once, from one thread of the store at a time. `progress` is the revision up to which all is
+	 * known;
 	 * n may be 0 (only progress). Returns the number of further events it can take now; when 0, the store waits for `watch_credit`. */
 	uint64_t (*events)(void *arg, const struct ks_store_event *events, size_t n, uint64_t progress);
 	/* The watch is over: it fell behind (KS_ERR_COMPACTED) or the store failed. Nothing follows. */
@@ -109,7 +113,8 @@ struct ks_store_ops {
 	/* The current value, or that at `revision`. found_r: 1 or 0. */
 	int (*get)(void *self, struct ks_op *op, struct ks_view key, uint64_t revision, int *found_r, struct ks_store_kv *kv_r);
 	int (*range)(void *self, struct ks_op *op, const struct ks_store_range *range, struct ks_store_range_result *result_r);
-	/* Durable before it completes, if the store is durable. KS_ERR_UNCERTAIN when it can't be told whether it happened. Structs live until then. */
+	/* Durable before it completes, if the store is durable. KS_ERR_UNCERTAIN when it can't be told whether it happened. Structs live until
+	 * then. */
 	int (*write)(void *self, struct ks_op *op, const struct ks_store_write *write, struct ks_store_write_result *result_r);
 	/* Starts at once; events may come before it returns. KS_DONE or an error. */
 	int (*watch)(void *self, const struct ks_store_watch *watch, void **watch_r);

@@ -51,7 +51,8 @@ struct ks_value_ops {
 	/* Fills up to `max` items in one call and returns how many; 0: the end. */
 	size_t (*iterate)(struct ks_val v, struct ks_val_iter *iter, struct ks_val_item *items, size_t max);
 
-	/* Compiles "metadata.labels" or "spec.containers" for `get`; a name with dots is written ["a.b/c"]. In `create`; freed with the instance.
+	/* Compiles "metadata.labels" or "spec.containers[0].name" for `get`; a name with dots is written ["a.b/c"]. In `create`; freed with
+	 * the instance.
 	 * NULL when malformed or out of memory. */
 	const struct ks_path *(*path)(const struct ks_host *host, const char *text);
 	struct ks_val (*get)(struct ks_val v, const struct ks_path *path);
@@ -61,7 +62,8 @@ struct ks_value_ops {
 
 	/* Edits of the object under review, in `mutate` only. `pointer` is a JSON pointer (RFC 6901; "-" at the end appends to a list),
 	 * `json` the new value. Objects on the way are made. Checked against the type at once: KS_ERR (words are set) when it doesn't fit.
-	 * Later reads of the same call see the edit; all edits are dropped when the call ends with anything but KS_DONE. */
+	 * `edited` sees the edit, the request's own handle does not; all edits are dropped when the call ends with anything but KS_DONE
+	 * and allowed. */
 	int (*edit_set)(struct ks_op *op, struct ks_view pointer, struct ks_view json);
 	int (*edit_remove)(struct ks_op *op, struct ks_view pointer);
 	/* The object with the edits so far. */
