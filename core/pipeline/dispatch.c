@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* The last stage: the handler of the path. What is not there, or not in that way, is answered here. */
+#include "core/api/quote.h"
 #include "core/pipeline/chain.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
@@ -140,10 +141,43 @@ static bool checks_accept(const struct ks_request_info *info)
 	return true;
 }
 
+/* Names that no object can have, because paths could not say them. */
+static const char *fault_of_name(struct ks_str name)
+{
+	if (ks_str_is(name, "."))
+		return "may not be '.'";
+	if (ks_str_is(name, ".."))
+		return "may not be '..'";
+	return name.n && memchr(name.p, '%', name.n) ? "may not contain '%'" : NULL;
+}
+
+static enum ks_stage_result refuse_name(struct ks_request *request, const char *fault)
+{
+	const char *quoted = ks_quote(&request->arena, request->info.name);
+
+	ks_status_bad_request(&request->status, &request->arena, "Name parameter invalid: %s: %s", quoted ? quoted : "", fault);
+	return KS_STAGE_FAILED;
+}
+
+/* What Kubernetes means to give up one day. */
+static void warn_of_deprecation(struct ks_request *request)
+{
+	static const struct { const char *resource, *warning; } deprecated[] = {
+		{"endpoints", "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"},
+		{"componentstatuses", "v1 ComponentStatus is deprecated in v1.19+"},
+	};
+	const struct ks_request_info *info = &request->info;
+
+	for (size_t i = 0; info->group.n == 0 && i < sizeof(deprecated) / sizeof(*deprecated); i++)
+		if (ks_str_is(info->resource, deprecated[i].resource))
+			ks_request_warn(request, ks_str_from(deprecated[i].warning));
+}
+
 static enum ks_stage_result find_resource(struct ks_request *request)
 {
 	const struct ks_request_info *info = &request->info;
 	unsigned allowed, method = method_bit(request->method);
+	const char *fault = fault_of_name(info->name);
 
 	if (info->resource_index == KS_NO_RESOURCE)
 		return ks_str_is(info->api_prefix, "api") || is_group_served(request->server->schema, info->group) ? ks_no_resource(request)
@@ -155,7 +189,8 @@ static enum ks_stage_result find_resource(struct ks_request *request)
 		return ks_no_method(request, allow_text(&request->arena, allowed));
 	if (checks_accept(info) && !ks_check_accept(request, method == GET && (info->n_parts == 1 || info->watch_prefix)))
 		return KS_STAGE_FAILED;
-	return KS_STAGE_NEXT;
+	warn_of_deprecation(request);
+	return fault ? refuse_name(request, fault) : KS_STAGE_NEXT;
 }
 
 /* -- the stage ------------------------------------------------------------------------------------------------- */

@@ -108,6 +108,7 @@ enum ks_stage_result ks_request_need_body(struct ks_request *request)
 	case BODY_READING:
 		return KS_STAGE_PENDING;
 	}
+	request->body = KS_STR_LIT("");
 	if (request->inner) {
 		request->body = request->inner->body;
 		request->body_state = BODY_HERE;

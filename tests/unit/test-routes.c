@@ -110,6 +110,13 @@ static void test_accept(void **state)
 	expect(get_as("/api", "application/json;as=APIGroupDiscoveryList;v=v9;g=apidiscovery.k8s.io"), 406, "\"only the following media types");
 }
 
+static void test_names_and_warnings(void **state)
+{
+	(void)state;
+	expect(call("GET", "/api/v1/namespaces/x/configmaps/.."), 400, "\"message\":\"Name parameter invalid: \\\"..\\\": may not be '..'\",\"reason\":\"BadRequest\"");
+	expect_header(call("GET", "/api/v1/endpoints"), "warning: 299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"\n");
+}
+
 static void test_discovery(void **state)
 {
 	const struct fake_answer *answer;
@@ -235,6 +242,7 @@ int main(void)
 		TEST(test_not_found),
 		TEST(test_methods),
 		TEST(test_accept),
+		TEST(test_names_and_warnings),
 		TEST(test_discovery),
 		TEST(test_openapi_addresses),
 		TEST(test_health),
