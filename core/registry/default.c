@@ -67,6 +67,7 @@ static bool set_constant(struct ks_arena *arena, const struct ks_schema *s, uint
 }
 
 static bool default_value(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v);
+static bool default_embedded(struct ks_arena *arena, const struct ks_schema *s, const struct ks_field *f, struct ks_value *slot);
 
 static bool default_struct(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v)
 {
@@ -76,9 +77,25 @@ static bool default_struct(struct ks_arena *arena, const struct ks_schema *s, st
 
 		if (f->default_value && !ks_value_present(slot) && !set_constant(arena, s, f->type, ks_schema_text(s, f->default_value), slot))
 			return false;
+		if (!ks_value_present(slot) && !default_embedded(arena, s, f, slot))
+			return false;
 		if (ks_value_present(slot) && worth_looking(s, f->type) && !default_value(arena, s, slot))
 			return false;
 	}
+	return true;
+}
+
+/* A struct that is always there (no pointer) has its defaults even when nothing was said of it. */
+static bool default_embedded(struct ks_arena *arena, const struct ks_schema *s, const struct ks_field *f, struct ks_value *slot)
+{
+	if ((f->flags & KS_FIELD_POINTER) || s->types[f->type].class_ != KS_TYPE_STRUCT || !worth_looking(s, f->type))
+		return true;
+	if (!ks_value_new_struct(arena, s, f->type, slot) || !default_struct(arena, s, slot))
+		return false;
+	for (uint32_t i = 0; i < slot->n; i++)
+		if (ks_value_present(&slot->items[i]))
+			return true;
+	*slot = (struct ks_value){.kind = KS_ABSENT};
 	return true;
 }
 

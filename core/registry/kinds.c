@@ -101,8 +101,10 @@ static bool networkpolicy_defaults(struct ks_registry_context *ctx, struct ks_va
 {
 	struct ks_value *types;
 
-	if (!ks_kit_at(ctx, policy, "spec") || ks_kit_list(ctx, policy, "spec.policyTypes"))
+	if (ks_kit_list(ctx, policy, "spec.policyTypes"))
 		return true;
+	if (!ks_kit_struct(ctx, policy, "spec"))
+		return false;
 	types = ks_kit_make_list(ctx, policy, "spec.policyTypes");
 	if (!ks_kit_append_text(ctx, types, KS_STR_LIT("Ingress")))
 		return false;

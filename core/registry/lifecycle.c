@@ -262,12 +262,9 @@ static bool keep_all_but_status(struct ks_registry_context *ctx, struct ks_value
 				object->items[i] = old->items[i];
 		}
 	}
-	if (!(ctx->strategy->flags & KS_STRATEGY_STATUS_KEEPS_METADATA))
+	if (!(ctx->strategy->flags & KS_STRATEGY_STATUS_KEEPS_LABELS))
 		return true;
-	return ks_meta_take(ctx->arena, ctx->schema, object, old, "labels") &&
-		ks_meta_take(ctx->arena, ctx->schema, object, old, "annotations") &&
-		ks_meta_take(ctx->arena, ctx->schema, object, old, "ownerReferences") &&
-		ks_meta_take(ctx->arena, ctx->schema, object, old, "finalizers");
+	return ks_meta_take(ctx->arena, ctx->schema, object, old, "labels");
 }
 
 /* What an update can't take away. */

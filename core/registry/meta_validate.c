@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/registry/meta.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/api/quote.h"
@@ -210,13 +209,13 @@ void ks_meta_validate_finalizers(struct ks_registry_context *ctx, const struct k
 
 	for (uint32_t i = 0; list && list->kind == KS_LIST && i < list->n; i++) {
 		struct ks_str name = ks_value_str(&list->items[i]);
-		char field[48];
+		char *field;
 
 		if ((name.n && memchr(name.p, '/', name.n)) || ks_str_is(name, "kubernetes") || ks_str_is(name, "orphan") ||
 			ks_str_is(name, "foregroundDeletion"))
 			continue;
-		snprintf(field, sizeof(field), "metadata.finalizers[%u]", i);
-		ks_cause_invalid(status, ctx->arena, field, name, "name is neither a standard finalizer name nor is it fully qualified");
+		field = ks_arena_printf(ctx->arena, "metadata.finalizers[%u]", i);
+		ks_cause_invalid(status, ctx->arena, field ? field : "metadata.finalizers", name, "name is neither a standard finalizer name nor is it fully qualified");
 	}
 }
 

@@ -53,13 +53,13 @@ static void namespace_prepare_update(struct ks_registry_context *ctx, struct ks_
 		ks_kit_take(ctx, ns, old, "spec.finalizers");
 }
 
-static void validate_finalizers(struct ks_registry_context *ctx, const struct ks_value *ns, struct ks_status *status)
+static void validate_finalizers(struct ks_registry_context *ctx, const struct ks_value *ns, bool numbered, struct ks_status *status)
 {
 	const struct ks_value *list = ks_kit_list(ctx, ns, "spec.finalizers");
 
 	for (uint32_t i = 0; list && i < list->n; i++) {
 		struct ks_str name = ks_value_str(&list->items[i]);
-		const char *field = ks_kit_path(ctx, "spec.finalizers[%u]", i);
+		const char *field = numbered ? ks_kit_path(ctx, "spec.finalizers[%u]", i) : "spec.finalizers";
 		struct ks_name_problems problems;
 
 		ks_name_check_qualified(name, false, &problems);
@@ -76,7 +76,7 @@ static void namespace_validate(struct ks_registry_context *ctx, const struct ks_
 	struct ks_str phase = ks_kit_text(ctx, ns, "status.phase");
 
 	if (!ks_str_is(ctx->subresource, "status"))
-		validate_finalizers(ctx, ns, status);
+		validate_finalizers(ctx, ns, old != NULL, status);
 	if (!old || !ks_str_is(ctx->subresource, "status"))
 		return;
 	if (!ks_meta_get(ctx->schema, ns, "deletionTimestamp") && !ks_str_is(phase, "Active"))

@@ -63,7 +63,7 @@ enum ks_strategy_flag {
 	KS_STRATEGY_CREATE_ON_UPDATE = 1 << 0,       /* PUT of an object that isn't there makes it */
 	KS_STRATEGY_NEEDS_REVISION = 1 << 1,         /* an update must name a resourceVersion */
 	KS_STRATEGY_KEEPS_STATUS = 1 << 2,           /* a create doesn't clear status */
-	KS_STRATEGY_STATUS_KEEPS_METADATA = 1 << 3,  /* an update of /status leaves labels and annotations as they are */
+	KS_STRATEGY_STATUS_KEEPS_LABELS = 1 << 3,  /* an update of /status leaves labels as they are */
 	KS_STRATEGY_RETURNS_DELETED = 1 << 4,        /* DELETE answers the object, not a Status */
 	KS_STRATEGY_NO_COLLECTION = 1 << 5,          /* garbage collection's finalizers are never set */
 	KS_STRATEGY_ORPHANS = 1 << 6,                /* a delete without a policy orphans dependents */

@@ -113,7 +113,7 @@ static void selector_immutable(struct ks_registry_context *ctx, const struct ks_
 
 const struct ks_strategy ks_strategy_deployments = {
 	.group = "apps", .resource = "deployments",
-	.flags = KS_STRATEGY_STATUS_KEEPS_METADATA,
+	.flags = KS_STRATEGY_STATUS_KEEPS_LABELS,
 	.generation = KS_GENERATION_ANNOTATIONS,
 	.defaults = deployment_defaults,
 	.validate = selector_immutable,

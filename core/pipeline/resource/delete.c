@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/pipeline/resource/delete.h"
 
+#include "core/api/json.h"
 #include "core/pipeline/resource/reply.h"
 #include "core/registry/meta.h"
 
@@ -96,20 +97,35 @@ static enum ks_stage_result step_validate(struct ks_edit *w)
 
 /* -- the verb ----------------------------------------------------------------------------------------------------- */
 
+static void add_member(struct ks_buf *out, const char *name, struct ks_str text)
+{
+	ks_buf_printf(out, "%s\"%s\":", out->data[out->len - 1] == '{' ? "" : ",", name);
+	ks_json_encode_string(text, out);
+}
+
+/* What was deleted, in the details. This Status has no code. */
 static enum ks_stage_result answer_success(struct ks_edit *w)
 {
-	struct ks_status *status = &w->request->status;
-	struct ks_arena *arena = &w->request->arena;
+	struct ks_buf json;
 
-	memset(status, 0, sizeof(*status));
-	status->code = 200;
-	status->success = true;
-	status->has_details = true;
-	status->name = ks_arena_dup(arena, w->ctx.name.p, w->ctx.name.n);
-	status->group = ks_edit_group(w)[0] ? ks_edit_group(w) : NULL;
-	status->kind = ks_edit_resource(w);
-	status->uid = ks_arena_dup(arena, w->current->uid.p, w->current->uid.n);
-	return ks_reply_status(w->request);
+	ks_buf_init(&json);
+	ks_buf_add_str(&json, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"details\":{");
+	if (json.failed)
+		goto failed;
+	add_member(&json, "name", w->ctx.name);
+	if (ks_edit_group(w)[0])
+		add_member(&json, "group", ks_str_from(ks_edit_group(w)));
+	add_member(&json, "kind", ks_str_from(ks_edit_resource(w)));
+	add_member(&json, "uid", w->current->uid);
+	ks_buf_add_str(&json, "}}\n");
+	if (json.failed)
+		goto failed;
+	ks_request_respond_json(w->request, 200, &json);
+	return KS_STAGE_ANSWERED;
+failed:
+	ks_buf_fini(&json);
+	ks_edit_out_of_memory(w);
+	return KS_STAGE_FAILED;
 }
 
 /* The object as it was when it went, with the revision of its end. */

@@ -41,6 +41,19 @@ static const struct { const char *verb; enum ks_stage_result (*run)(struct ks_re
 	{"delete", ks_resource_delete, true}, {"deletecollection", ks_resource_delete_collection, true},
 };
 
+/* Kinds that nobody should use any more say so with every answer. */
+static void warn_deprecated(struct ks_request *request)
+{
+	const struct ks_request_info *info = &request->info;
+
+	if (info->group.n || !ks_str_is(info->version, "v1"))
+		return;
+	if (ks_str_is(info->resource, "endpoints"))
+		ks_request_warn(request, KS_STR_LIT("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"));
+	else if (ks_str_is(info->resource, "componentstatuses"))
+		ks_request_warn(request, KS_STR_LIT("v1 ComponentStatus is deprecated in v1.19+"));
+}
+
 enum ks_stage_result ks_resource_handle(struct ks_request *request)
 {
 	struct ks_handler_run *handler = request->handler_data;
@@ -48,6 +61,7 @@ enum ks_stage_result ks_resource_handle(struct ks_request *request)
 
 	if (handler)
 		return handler->run(handler);
+	warn_deprecated(request);
 	if (!is_stored(request))
 		return no_method(request);
 	if (ks_str_is(subresource, "scale"))

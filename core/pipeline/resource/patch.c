@@ -106,8 +106,11 @@ int ks_patch_read(struct ks_request *request, struct ks_patch *patch)
 		return refuse(request, patch, message);
 	if (patch->kind == KS_PATCH_JSON)
 		return check_operations(request, patch);
-	if (patch->value.kind == KS_NULL || patch->value.kind == KS_ABSENT)
+	if (patch->value.kind == KS_NULL || patch->value.kind == KS_ABSENT) {
+		if (patch->kind == KS_PATCH_MERGE)
+			return ks_status_bad_request(&request->status, &request->arena, "Invalid JSON Patch");
 		patch->value = (struct ks_value){.kind = KS_MAP};
+	}
 	if (patch->value.kind != KS_MAP)
 		return refuse_type(request, patch, &patch->value, "value of type map[string]interface {}");
 	return 0;
@@ -148,8 +151,7 @@ static int refuse_patch(struct ks_request *request, int result, const char *mess
 	case -EINVAL:
 		return ks_status_bad_request(status, &request->arena, "%s", message);
 	case -E2BIG:
-		ks_status_set(status, &request->arena, 413, "RequestEntityTooLarge", "%s", message);
-		return status->code;
+		return ks_status_set(status, &request->arena, 413, "RequestEntityTooLarge", "Request entity too large: %s", message);
 	case -EPERM:
 		return ks_status_generic(status, &request->arena, 422, "", "", "", (struct ks_str){0}, message);
 	case -EPROTO:
@@ -181,6 +183,29 @@ static int tell_strict(struct ks_request *request, struct ks_patch *patch, const
 	return message ? refuse_result(request, patch, free_form, message) : out_of_memory(request);
 }
 
+/* A patch can't turn an object into one of another kind; what it took away comes back. */
+static int keep_kind(struct ks_request *request, struct ks_patch *patch, struct ks_arena *arena, const struct ks_value *object,
+	const struct ks_value *free_form, struct ks_value *out)
+{
+	static const char *const names[] = {"apiVersion", "kind"};
+	const struct ks_schema *s = request->server->schema;
+	struct ks_value *place;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ks_str was = ks_value_str(ks_value_get(s, object, names[i])), is = ks_value_str(ks_value_get(s, out, names[i]));
+		char *message;
+
+		if (is.n && !ks_str_eq(was, is)) {
+			message = ks_arena_printf(&request->arena, "%s %.*s can't be turned into %.*s", names[i], (int)was.n, was.p, (int)is.n, is.p);
+			return message ? refuse_result(request, patch, free_form, message) : out_of_memory(request);
+		}
+		if (!(place = ks_value_put(arena, s, out, ks_str_from(names[i]))))
+			return out_of_memory(request);
+		*place = ks_value_from_str(was);
+	}
+	return 0;
+}
+
 int ks_patch_apply(struct ks_request *request, struct ks_patch *patch, struct ks_arena *arena, uint16_t type, const struct ks_value *object,
 	struct ks_value *out_r)
 {
@@ -201,7 +226,8 @@ int ks_patch_apply(struct ks_request *request, struct ks_patch *patch, struct ks
 		return out_of_memory(request);
 	if (result)
 		return refuse_result(request, patch, &free_form, message);
-	return tell_strict(request, patch, &free_form, &found);
+	result = keep_kind(request, patch, arena, object, &free_form, out_r);
+	return result ? result : tell_strict(request, patch, &free_form, &found);
 }
 
 /* -- the verb ----------------------------------------------------------------------------------------------------- */

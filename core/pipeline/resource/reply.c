@@ -96,12 +96,6 @@ enum ks_stage_result ks_reply_tree(struct ks_request *request, int code, const s
 	return KS_STAGE_ANSWERED;
 }
 
-enum ks_stage_result ks_reply_status(struct ks_request *request)
-{
-	ks_request_respond_status(request);
-	return KS_STAGE_ANSWERED;
-}
-
 /* -- chunks ------------------------------------------------------------------------------------------------------- */
 
 void ks_chunk_init(struct ks_chunk *chunk)

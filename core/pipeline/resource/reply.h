@@ -11,8 +11,6 @@
 enum ks_stage_result ks_reply_object(struct ks_request *request, int code, struct ks_object *object, uint16_t resource, uint64_t revision);
 /* A tree that no object was made of (dry runs, objects that are gone, Scale), as it is. */
 enum ks_stage_result ks_reply_tree(struct ks_request *request, int code, const struct ks_value *tree);
-/* request->status holds a status of kind Success. */
-enum ks_stage_result ks_reply_status(struct ks_request *request);
 
 /* Many objects as JSON: small ones are copied together, the bytes of large ones are referenced. */
 struct ks_chunk {

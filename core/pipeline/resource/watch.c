@@ -110,6 +110,10 @@ static bool bookmark_object(struct watch *w, struct ks_arena *arena, uint64_t re
 			ks_arena_printf(arena, "%s%s%s", group, group[0] ? "/" : "", ks_schema_text(w->schema, r->version))) ||
 		!set_text(arena, w->schema, out_r, "metadata.resourceVersion", ks_arena_printf(arena, "%llu", (unsigned long long)revision)))
 		return false;
+	/* Where there is a number of replicas, it is told. */
+	notes = ks_value_put_at(arena, w->schema, out_r, "spec.replicas");
+	if (notes)
+		*notes = ks_value_from_int(0);
 	if (!initial)
 		return true;
 	notes = ks_value_put_at(arena, w->schema, out_r, "metadata.annotations");

@@ -361,11 +361,38 @@ static enum ks_stage_result step_validate(struct ks_edit *w)
 
 /* -- commit ------------------------------------------------------------------------------------------------------- */
 
+/* Built-in kinds are kept in a form that has no empty lists and maps: what is empty is not there. */
+static void drop_empty(struct ks_value *v)
+{
+	for (uint32_t i = 0; v->kind == KS_STRUCT && i < v->n; i++) {
+		struct ks_value *slot = &v->items[i];
+
+		if ((slot->kind == KS_LIST || slot->kind == KS_MAP) && !slot->n)
+			*slot = (struct ks_value){.kind = KS_ABSENT};
+		else
+			drop_empty(slot);
+	}
+	for (uint32_t i = 0; v->kind == KS_LIST && v->type && i < v->n; i++)
+		drop_empty(&v->items[i]);
+	for (uint32_t i = 0; v->kind == KS_MAP && v->type && i < v->n; i++)
+		drop_empty(&v->members[i].value);
+}
+
+static bool keeps_empty(const struct ks_edit *w)
+{
+	const char *group = ks_edit_group(w);
+
+	return w->schema->generation || !strcmp(group, "apiextensions.k8s.io") || !strcmp(group, "apiregistration.k8s.io");
+}
+
 /* Encodes `object` as it is kept. */
 static int finish_object(struct ks_edit *w)
 {
-	struct ks_value kept = w->object;
+	struct ks_value kept;
 
+	if (!keeps_empty(w))
+		drop_empty(&w->object);
+	kept = w->object;
 	if (w->resource != w->storage &&
 		(!ks_value_copy(&w->round, &w->object, &kept) || ks_registry_convert(&w->round, w->schema, w->resource, w->storage, &kept)))
 		return ks_edit_out_of_memory(w);
