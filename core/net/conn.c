@@ -533,9 +533,11 @@ void ks_conn_kill(struct ks_conn *conn, const char *why)
 	if (conn->state == KS_CONN_DEAD)
 		return;
 	ks_log(KS_LOG_DEBUG, "net", "connection ends remote=%s reason=\"%s\"", conn->address, why);
-	set_reading(conn, KS_READ_OFF);
-	event_del(&conn->write_event);
 	conn->state = KS_CONN_DEAD;
+	if (conn->reading != KS_READ_OFF)
+		event_del(&conn->read_event);
+	event_del(&conn->write_event);
+	conn->reading = KS_READ_OFF;
 	if (conn->dirty)
 		TAILQ_REMOVE(&worker->dirty, conn, dirty_link);
 	if (conn->shaking)

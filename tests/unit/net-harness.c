@@ -381,6 +381,15 @@ void net_close(struct net_client *client)
 		close(client->fd);
 }
 
+void net_abort(struct net_client *client)
+{
+	struct linger now = {.l_onoff = 1};
+
+	setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(client->fd);
+	client->fd = -1;
+}
+
 void net_half_close(struct net_client *client)
 {
 	gnutls_bye(client->tls, GNUTLS_SHUT_WR);

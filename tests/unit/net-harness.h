@@ -60,6 +60,8 @@ void net_open(struct net_client *client, const char *protocol, bool with_certifi
 /* The same without a certificate; false when the handshake fails. */
 bool net_try_open(struct net_client *client, const char *protocol);
 void net_close(struct net_client *client);
+/* Resets the connection; the client must still be closed. */
+void net_abort(struct net_client *client);
 /* Shuts down our side, TLS and TCP. */
 void net_half_close(struct net_client *client);
 void net_send(struct net_client *client, const void *p, size_t n);

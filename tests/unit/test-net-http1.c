@@ -333,7 +333,6 @@ static void a_watch_is_closed_when_the_client_goes_though_it_has_sent_more(void 
 static void a_watch_is_closed_when_the_connection_is_reset_though_it_is_not_read(void **state)
 {
 	static char block[100000];
-	struct linger now = {.l_onoff = 1};
 
 	(void)state;
 	memset(block, 'x', sizeof(block));
@@ -341,9 +340,7 @@ static void a_watch_is_closed_when_the_connection_is_reset_though_it_is_not_read
 	net_expect(&client, "begun\n");
 	net_send(&client, block, sizeof(block));
 	usleep(20000); /* the server has stopped reading by then */
-	setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	close(client.fd);
-	client.fd = -1;
+	net_abort(&client);
 	net_wait(&net_closed, 1);
 }
 
@@ -391,7 +388,7 @@ static void a_client_that_reads_slowly_bounds_what_is_queued(void **state)
 		usleep(50000);
 	} while (net_drained != before); /* until all buffers are full */
 	assert_true(net_drained < 2000);
-	shutdown(client.fd, SHUT_RDWR);
+	net_abort(&client);
 	net_wait(&net_closed, 1);
 }
 

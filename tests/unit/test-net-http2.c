@@ -315,6 +315,20 @@ static void a_lost_connection_closes_its_streams(void **state)
 	net_wait(&net_closed, 20);
 }
 
+static void a_reset_connection_closes_streams_that_have_much_to_send(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		get("/pour");
+	get("/big?10000000");
+	nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0, 100000000);
+	while (answers[19].n_body == 0)
+		assert_true(step());
+	usleep(50000); /* the socket is full by then */
+	net_abort(&client);
+	net_wait(&net_closed, 21);
+}
+
 /* -- bodies ---------------------------------------------------------------------------------------------------- */
 
 static char block[3000000];
@@ -528,6 +542,7 @@ int main(void)
 		TEST(a_reset_by_us_is_seen_by_the_client),
 		TEST(a_reset_by_the_client_closes_the_stream),
 		TEST(a_lost_connection_closes_its_streams),
+		TEST(a_reset_connection_closes_streams_that_have_much_to_send),
 		TEST(a_body_is_read),
 		TEST(a_body_over_the_window_is_read),
 		TEST(a_body_that_is_too_large_is_413_and_spared),
