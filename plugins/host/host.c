@@ -208,8 +208,10 @@ int ks_plugins_reload(struct ks_plugins *plugins, const struct ks_config *config
 {
 	struct ks_build build = {plugins, config, problems};
 	struct ks_plugin_set *set = NULL, *before = plugins->loaded;
-	int result = ks_set_build(&build, before, &set);
+	int result;
 
+	ks_libraries_check(plugins);
+	result = ks_set_build(&build, before, &set);
 	if (result < 0)
 		return result;
 	result = start_others(set, problems);

@@ -65,8 +65,8 @@ void ks_plugins_on_set(struct ks_plugins *plugins, int (*build)(void *arg, struc
 /* The loaded set is the one that requests get from now on. 0, or negative with problems when `build` failed. */
 int ks_plugins_publish(struct ks_plugins *plugins, struct ks_problems *problems) __attribute__((warn_unused_result));
 
-/* SIGHUP, main thread: builds a set of `config` (unchanged instances and all stores are kept; kept admission instances read their files again),
- * then swaps.
+/* SIGHUP, main thread: builds a set of `config` and swaps. Stores are kept, and instances whose library, configuration and files (those that keys of
+ * the types path and paths name) have not changed; kept admission instances are asked to read their folders again.
  * On failure nothing has changed. Notes for the log (a store that needs a restart) are logged. May take as long as `start` of new plugins does. */
 int ks_plugins_reload(struct ks_plugins *plugins, const struct ks_config *config, struct ks_problems *problems) __attribute__((warn_unused_result));
 

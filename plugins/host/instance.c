@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* The life of one instance, from its entry in the configuration to destroy. */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "plugins/host/internal.h"
 #include "plugins/host/plugin_config.h"
@@ -24,6 +26,38 @@ int ks_build_problem(const struct ks_build *build, const struct ks_config_entry 
 		entry->index, entry->name, text);
 }
 
+/* A file that has been written since is another one. */
+static void sign_file(const struct ks_build *build, struct ks_str path, struct ks_buf *out)
+{
+	char whole[PATH_MAX];
+	const char *folder = path.n && path.p[0] == '/' ? "" : build->config->state_directory;
+	int n = snprintf(whole, sizeof(whole), "%s%s%.*s", folder, folder[0] ? "/" : "", (int)path.n, path.p);
+	struct stat st;
+
+	if (n > 0 && (size_t)n < sizeof(whole) && stat(whole, &st) == 0 && S_ISREG(st.st_mode))
+		ks_buf_printf(out, " %llx.%llx.%llx.%llx.%lx", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+			(unsigned long long)st.st_size, (unsigned long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+/* The files that the configuration names: whoever read them must read them again when they have changed. */
+static void sign_files(const struct ks_build *build, const struct ks_config_entry *entry, const struct ks_interface *interface, struct ks_buf *out)
+{
+	for (size_t i = 0; i < interface->n_config_keys; i++) {
+		const struct ks_config_key *key = &interface->config_keys[i];
+		const struct ks_yaml_node *node = ks_yaml_get(entry->config, key->name);
+
+		if (key->type != KS_CONFIG_PATH && key->type != KS_CONFIG_PATHS)
+			continue;
+		if (!node && key->default_text)
+			sign_file(build, ks_str_from(key->default_text), out);
+		else if (node && node->kind == KS_YAML_SCALAR)
+			sign_file(build, node->text, out);
+		for (size_t j = 0; node && node->kind == KS_YAML_SEQUENCE && j < node->n; j++)
+			if (node->items[j]->kind == KS_YAML_SCALAR)
+				sign_file(build, node->items[j]->text, out);
+	}
+}
+
 char *ks_instance_signature(const struct ks_build *build, const struct ks_config_entry *entry, const struct ks_library *library,
 	const struct ks_interface *interface)
 {
@@ -32,6 +66,8 @@ char *ks_instance_signature(const struct ks_build *build, const struct ks_config
 	ks_buf_init(&text);
 	ks_buf_printf(&text, "%d %s %s %s %s ", (int)entry->stage, entry->name, library->path, interface->name, build->config->state_directory);
 	ks_yaml_signature(entry->config, &text);
+	if (entry->stage != KS_STAGE_STORAGE)
+		sign_files(build, entry, interface, &text);
 	ks_buf_add_char(&text, 0);
 	if (text.failed) {
 		ks_buf_fini(&text);
@@ -47,7 +83,7 @@ static int fill_identity(struct ks_instance *i, const struct ks_build *build, co
 	i->index = entry->index;
 	i->place = entry->place;
 	i->pool.most = i->interface->threads == KS_THREADS_SERIAL ? 1 : KS_BLOCKING_RUNNING_MOST;
-	i->name = strdup(entry->name);
+	i->name = ks_arena_dup(&build->plugins->arena, entry->name, strlen(entry->name));
 	i->signature = ks_instance_signature(build, entry, i->library, i->interface);
 	if (!i->name || !i->signature)
 		return ks_build_problem(build, entry, "out of memory");
@@ -216,7 +252,6 @@ void ks_instance_free(struct ks_instance *i)
 	pthread_mutex_destroy(&i->lock);
 	pthread_mutex_destroy(&i->serial.lock);
 	ks_arena_fini(&i->arena);
-	free(i->name);
 	free(i->signature);
 	free(i);
 }

@@ -27,7 +27,7 @@ struct ks_instance {
 	const struct ks_library *library;
 	const struct ks_interface *interface;
 	enum ks_stage stage;
-	char *name;
+	const char *name;             /* the host's memory: whoever heard it may say it later */
 	char *signature;              /* equal when library and configuration are */
 	struct ks_place place;        /* in the file that it was made from */
 	uint32_t index;

@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/util/log.h"
 #include "plugins/host/internal.h"
 
 /* Where a plugin may lie in a directory: installed, and in a build tree. */
@@ -24,6 +26,16 @@ enum { N_PATTERNS = sizeof(patterns) / sizeof(patterns[0]) };
 
 /* -- opening -- */
 
+static bool change_of(const char *path, struct timespec *changed_r)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	*changed_r = st.st_ctim;
+	return true;
+}
+
 static struct ks_library *add_library(struct ks_plugins *plugins, const char *path, void *handle, const struct ks_plugin *plugin)
 {
 	struct ks_library *library = calloc(1, sizeof(*library));
@@ -34,7 +46,9 @@ static struct ks_library *add_library(struct ks_plugins *plugins, const char *pa
 		free(copy);
 		return NULL;
 	}
-	*library = (struct ks_library){plugin, copy, handle, plugins->libraries};
+	*library = (struct ks_library){.plugin = plugin, .path = copy, .handle = handle, .next = plugins->libraries};
+	if (handle)
+		change_of(copy, &library->changed);
 	plugins->libraries = library;
 	return library;
 }
@@ -119,6 +133,20 @@ int ks_library_open(struct ks_plugins *plugins, const char *path, const struct k
 		return ks_error_set(err, -ENOENT, "%s: %s", path, strerror(errno));
 	*out_r = loaded_before(plugins, real);
 	return *out_r ? 0 : open_real(plugins, real, out_r, err);
+}
+
+void ks_libraries_check(struct ks_plugins *plugins)
+{
+	for (struct ks_library *l = plugins->libraries; l; l = l->next) {
+		struct timespec now = {0, 0};
+
+		if (!l->handle || l->change_told)
+			continue;
+		if (change_of(l->path, &now) && now.tv_sec == l->changed.tv_sec && now.tv_nsec == l->changed.tv_nsec)
+			continue;
+		l->change_told = true;
+		ks_log(KS_LOG_WARN, "plugins", "%s has changed since it was loaded; that needs a restart, the loaded one stays", l->path);
+	}
 }
 
 void ks_libraries_free(struct ks_plugins *plugins)

@@ -8,6 +8,8 @@
 #define KS_PLUGINS_LIBRARY_H
 
 #include <keelson/plugin.h>
+#include <stdbool.h>
+#include <time.h>
 
 #include "core/config/config.h"
 #include "core/util/error.h"
@@ -18,6 +20,8 @@ struct ks_library {
 	const struct ks_plugin *plugin;
 	char *path;              /* real path, or "(built in)" */
 	void *handle;            /* NULL: linked into the server */
+	struct timespec changed; /* of the file, when it was loaded */
+	bool change_told;
 	struct ks_library *next;
 };
 
@@ -42,6 +46,8 @@ int ks_libraries_list(struct ks_plugins *plugins, const struct ks_config *config
 	void (*visit)(void *arg, uint32_t kind, const char *path, const struct ks_plugin *plugin), void *arg) __attribute__((warn_unused_result));
 int ks_library_open(struct ks_plugins *plugins, const char *path, const struct ks_library **out_r, struct ks_error *err)
 	__attribute__((warn_unused_result));
+/* Says once in the log which libraries are not the files any more that were loaded: that takes a restart. */
+void ks_libraries_check(struct ks_plugins *plugins);
 /* Forgets the list; libraries stay mapped. */
 void ks_libraries_free(struct ks_plugins *plugins);
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define AUTHN(config) "{plugin: " GOOD ", interface: good, config: {" config "}}"
 #define ADMISSION(config) "{plugin: " GOOD ", name: adm, interface: good, config: {" config "}}"
@@ -409,6 +410,35 @@ static void a_reload_keeps_what_has_not_changed(void **state)
 	assert_int_equal(f.trace->detached, FIXTURE_WORKERS);
 }
 
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void a_changed_file_makes_an_instance_anew(void **state)
+{
+	char path[] = "/tmp/ks-host-file-XXXXXX", entry[200];
+	struct ks_instance *authn;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(entry, sizeof(entry), AUTHN("file: %s"), path);
+	run(entry, "");
+	authn = first(KS_STAGE_AUTHENTICATION);
+	assert_int_equal(fixture_reload(&f, entry, ""), 0);
+	assert_ptr_equal(first(KS_STAGE_AUTHENTICATION), authn);
+	write_file(path, "more");
+	assert_int_equal(fixture_reload(&f, entry, ""), 0);
+	assert_ptr_not_equal(first(KS_STAGE_AUTHENTICATION), authn);
+	unlink(path);
+}
+
 static void a_reload_has_kept_admission_read_its_files(void **state)
 {
 	(void)state;
@@ -714,6 +744,7 @@ int main(void)
 		HOST_TEST(admission_sees_what_it_asked_for),
 		HOST_TEST(metrics_are_shown),
 		HOST_TEST(a_reload_keeps_what_has_not_changed),
+		HOST_TEST(a_changed_file_makes_an_instance_anew),
 		HOST_TEST(a_reload_has_kept_admission_read_its_files),
 		HOST_TEST(a_bad_new_configuration_changes_nothing),
 		HOST_TEST(a_request_keeps_the_set_that_it_began_with),

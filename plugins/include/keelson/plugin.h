@@ -73,7 +73,8 @@ struct ks_plugin_error {
 
 enum ks_config_type {
 	KS_CONFIG_STRING = 1, /* const char *, NUL-terminated */
-	KS_CONFIG_PATH,       /* const char *; a relative path is taken from the configuration's stateDirectory, by default the file's folder */
+	KS_CONFIG_PATH,       /* const char *; a relative path is taken from the configuration's stateDirectory, by default the file's folder.
+	                       * On a reload an instance is made anew when a file that it names has changed (a store is not) */
 	KS_CONFIG_BOOL,       /* uint8_t: 0 or 1 */
 	KS_CONFIG_INT,        /* int64_t, within min and max */
 	KS_CONFIG_DURATION,   /* int64_t, milliseconds; written 500ms, 10s, 5m, 1h */
