@@ -48,7 +48,10 @@ int ks_value_convert(struct ks_arena *arena, const struct ks_schema *s, uint16_t
  * fields without omitempty are written with their zero value. */
 void ks_json_encode(const struct ks_schema *s, const struct ks_value *v, struct ks_buf *out);
 
-/* The same for a top-level object, and tells where metadata's first member begins, for `"resourceVersion":"N",`
+/* The same with members of maps as they came. */
+void ks_json_encode_ordered(const struct ks_schema *s, const struct ks_value *v, struct ks_buf *out);
+
+/* ks_json_encode for a top-level object, and tells where metadata's first member begins, for `"resourceVersion":"N",`
  * to be put there: the bytes before `*rv_at_r` end in `"metadata":{`. When metadata has no other member, `*rv_comma_r`
  * is false and the insertion takes no comma. metadata.resourceVersion itself is left out. */
 void ks_json_encode_object(const struct ks_schema *s, const struct ks_value *v, struct ks_buf *out, size_t *rv_at_r, bool *rv_comma_r);

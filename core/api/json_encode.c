@@ -344,6 +344,13 @@ void ks_json_encode(const struct ks_schema *s, const struct ks_value *v, struct 
 	encode(&e, 0, v);
 }
 
+void ks_json_encode_ordered(const struct ks_schema *s, const struct ks_value *v, struct ks_buf *out)
+{
+	struct encoder e = {.s = s, .out = out, .ordered = true};
+
+	encode(&e, 0, v);
+}
+
 /* ---- objects without their resourceVersion ---- */
 
 /* metadata of a free-form object. */

@@ -341,7 +341,10 @@ static bool grow_keys(struct decoder *d, struct key_set *set, const struct ks_va
 	return true;
 }
 
-/* Sets a member; `*before_r`: it was there. */
+/* Marks a member that came from another map: a key that repeats it is no mistake. */
+enum { MERGED = 1 };
+
+/* Sets a member; `*before_r`: it was there, and not by a merge. */
 static bool set_member(struct decoder *d, struct key_set *set, struct ks_value *map, struct ks_str key, const struct ks_value *value, bool *before_r)
 {
 	struct ks_value *place;
@@ -350,7 +353,7 @@ static bool set_member(struct decoder *d, struct key_set *set, struct ks_value *
 	if ((!set->slots || map->n >= set->mask / 2) && !grow_keys(d, set, map))
 		return false;
 	slot = key_slot(set, map, key);
-	*before_r = *slot != 0;
+	*before_r = *slot != 0 && !(map->members[*slot - 1].value.flags & MERGED);
 	if (*slot) {
 		map->members[*slot - 1].value = *value;
 		return true;
@@ -381,9 +384,13 @@ static bool merge_map(struct decoder *d, struct key_set *set, struct ks_value *m
 
 	if (from->kind != KS_MAP)
 		return fail(d, "yaml: map merge requires map or sequence of maps as the value");
-	for (uint32_t i = 0; i < from->n; i++)
-		if (!set_member(d, set, map, from->members[i].key, &from->members[i].value, &before))
+	for (uint32_t i = 0; i < from->n; i++) {
+		struct ks_value value = from->members[i].value;
+
+		value.flags |= MERGED;
+		if (!set_member(d, set, map, from->members[i].key, &value, &before))
 			return false;
+	}
 	return true;
 }
 
@@ -443,6 +450,8 @@ static bool decode_map(struct decoder *d, struct ks_value *out)
 			ok = decode_member(d, &event, &set, &map);
 		yaml_event_delete(&event);
 	}
+	for (uint32_t i = 0; i < map.n; i++)
+		map.members[i].value.flags &= (uint8_t)~MERGED;
 	*out = map;
 	return ok;
 }

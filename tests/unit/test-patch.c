@@ -1,0 +1,251 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "api-help.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/api/patch.h"
+
+#define WEB(containers) "{\"spec\":{\"template\":{\"spec\":{\"containers\":[" containers "]}}}}"
+#define ONE "{\"name\":\"one\",\"image\":\"a\",\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"value\":\"2\"}]}"
+#define TWO "{\"name\":\"two\",\"image\":\"b\"}"
+
+struct row {
+	const char *object, *patch, *result; /* the result, or the message where `rc` is set */
+	int rc;
+};
+
+typedef int patch_function(struct ks_arena *arena, struct ks_value *object, const struct ks_value *patch, const char **message_r);
+
+static int strategic(struct ks_arena *arena, struct ks_value *object, const struct ks_value *patch, const char **message_r)
+{
+	return ks_patch_strategic(arena, &ks_schema_builtin, ks_schema_find_type(&ks_schema_builtin, "io.k8s.api.apps.v1.Deployment"), object, patch, message_r);
+}
+
+/* A row without a message checks the code alone. */
+static void check(void **state, patch_function *apply, const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ks_value object = ks_test_free(*state, rows[i].object), patch = ks_test_free(*state, rows[i].patch), wanted;
+		const char *before = ks_test_json(*state, &patch), *message = "";
+
+		assert_int_equal(apply(*state, &object, &patch, &message), rows[i].rc);
+		assert_string_equal(ks_test_json(*state, &patch), before);
+		if (rows[i].rc && rows[i].result)
+			assert_string_equal(message, rows[i].result);
+		if (rows[i].rc)
+			continue;
+		wanted = ks_test_free(*state, rows[i].result);
+		assert_string_equal(ks_test_json(*state, &object), ks_test_json(*state, &wanted));
+	}
+}
+
+#define CHECK(apply, rows) check(state, apply, rows, sizeof(rows) / sizeof(rows[0]))
+
+/* ---- RFC 6902 ---- */
+
+static void test_json_patch_members(void **state)
+{
+	static const struct row rows[] = {
+		{"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/b\",\"value\":[1]}]", "{\"a\":1,\"b\":[1]}", 0},
+		{"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"b\",\"value\":2}]", NULL, -EPERM},
+		{"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"x/b\",\"value\":2}]", "{\"a\":1,\"b\":2}", 0},
+		{"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/b/c\",\"value\":2}]", NULL, -EPERM},
+		{"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/b\"}]", "{\"a\":1,\"b\":null}", 0},
+		{"{\"a\":1}", "[{\"op\":\"remove\",\"path\":\"/a\"}]", "{}", 0},
+		{"{\"a\":1}", "[{\"op\":\"remove\",\"path\":\"/b\"}]", NULL, -EPERM},
+		{"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"/b\",\"value\":2}]", "{\"a\":1,\"b\":2}", 0},
+		{"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"\",\"value\":{\"b\":2}}]", "{\"b\":2}", 0},
+		{"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"\",\"value\":3}]", NULL, -EPERM},
+		{"{\"a\":{\"x/y~\":1}}", "[{\"op\":\"replace\",\"path\":\"/a/x~1y~0\",\"value\":2}]", "{\"a\":{\"x/y~\":2}}", 0},
+		{"{\"a\":1}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/b\"}]", "{\"b\":1}", 0},
+		{"{\"a\":1}", "[{\"op\":\"move\",\"from\":\"/x\",\"path\":\"/b\"}]", NULL, -EPERM},
+		{"{\"a\":[1]}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/b\"},{\"op\":\"add\",\"path\":\"/b/-\",\"value\":2}]", "{\"a\":[1],\"b\":[1,2]}", 0},
+		{"{\"a\":1}", "[{\"op\":\"copy\",\"from\":\"/none\",\"path\":\"/b\"}]", "{\"a\":1,\"b\":null}", 0},
+		{"{\"a\":1}", "[{\"op\":\"ADD\",\"path\":\"/b\",\"value\":1}]", NULL, -EPERM},
+		{"{\"a\":1}", "[null]", NULL, -EPERM},
+		{"{\"a\":1}", "null", "{\"a\":1}", 0},
+	};
+
+	CHECK(ks_patch_json, rows);
+}
+
+static void test_json_patch_items(void **state)
+{
+	static const struct row rows[] = {
+		{"{\"a\":[1,2]}", "[{\"op\":\"add\",\"path\":\"/a/1\",\"value\":9}]", "{\"a\":[1,9,2]}", 0},
+		{"{\"a\":[1,2]}", "[{\"op\":\"add\",\"path\":\"/a/2\",\"value\":9}]", "{\"a\":[1,2,9]}", 0},
+		{"{\"a\":[1,2]}", "[{\"op\":\"add\",\"path\":\"/a/3\",\"value\":9}]", NULL, -EPERM},
+		{"{\"a\":[1,2]}", "[{\"op\":\"remove\",\"path\":\"/a/-1\"}]", "{\"a\":[1]}", 0},
+		{"{\"a\":[1,2]}", "[{\"op\":\"remove\",\"path\":\"/a/-\"}]", NULL, -EPERM},
+		{"{\"a\":[1,2]}", "[{\"op\":\"replace\",\"path\":\"/a/01\",\"value\":9}]", "{\"a\":[1,9]}", 0},
+		{"{\"a\":[1,2]}", "[{\"op\":\"replace\",\"path\":\"/a/zero\",\"value\":9}]", NULL, -EPERM},
+		{"{\"a\":[{\"b\":1}]}", "[{\"op\":\"add\",\"path\":\"/a/0/c\",\"value\":2}]", "{\"a\":[{\"b\":1,\"c\":2}]}", 0},
+	};
+
+	CHECK(ks_patch_json, rows);
+}
+
+static void test_json_patch_tests(void **state)
+{
+	static const struct row rows[] = {
+		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":1}]", "{\"a\":1}", 0},
+		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":1.0}]", NULL, -EPERM},
+		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":\"1\"}]", NULL, -EPERM},
+		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/none\",\"value\":null}]", "{\"a\":1}", 0},
+		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/a\"}]", NULL, -EPERM},
+		{"{\"a\":{\"x\":1,\"y\":[2]}}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"y\":[2],\"x\":1}}]", "{\"a\":{\"x\":1,\"y\":[2]}}", 0},
+		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"\",\"value\":{\"a\":1}}]", "{\"a\":1}", 0},
+	};
+
+	CHECK(ks_patch_json, rows);
+}
+
+static void test_malformed_json_patches(void **state)
+{
+	static const struct row rows[] = {
+		{"{}", "{}", "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp", -EINVAL},
+		{"{}", "[\"x\"]", "error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp", -EINVAL},
+		{"{}", "[{\"op\":5}]", "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string", -EINVAL},
+	};
+
+	CHECK(ks_patch_json, rows);
+}
+
+static void test_json_patches_have_limits(void **state)
+{
+	struct ks_value object = ks_test_free(*state, "{\"a\":[\"0123456789\"]}"), patch = {.kind = KS_LIST}, copy, one;
+	const char *message;
+
+	for (int i = 0; i < 10001; i++)
+		*ks_value_append(*state, &patch) = ks_test_free(*state, "{}");
+	assert_int_equal(ks_patch_json(*state, &object, &patch, &message), -E2BIG);
+	assert_string_equal(message, "The allowed maximum operations in a JSON patch is 10000, got 10001");
+	copy = (struct ks_value){.kind = KS_LIST};
+	one = ks_test_free(*state, "{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/a/-\"}");
+	for (int i = 0; i < 40; i++)
+		*ks_value_append(*state, &copy) = one;
+	assert_int_equal(ks_patch_json(*state, &object, &copy, &message), -EPERM);
+}
+
+static void test_json_patch_unknown_members(void **state)
+{
+	struct ks_value patch = ks_test_free(*state, "[{\"op\":\"add\"},{\"op\":\"add\",\"extra\":3}]");
+	struct ks_strict_errors strict = {0};
+
+	assert_true(ks_patch_json_strict(*state, &patch, &strict));
+	assert_string_equal(ks_test_strict(*state, &strict), "unknown field \"[1].extra\"");
+}
+
+/* ---- RFC 7386 ---- */
+
+static void test_merge_patch(void **state)
+{
+	static const struct row rows[] = {
+		{"{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}", 0},
+		{"{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}", 0},
+		{"{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", "{\"b\":\"c\"}", 0},
+		{"{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}", 0},
+		{"{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}", "{\"a\":{\"b\":\"d\"}}", 0},
+		{"{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}", 0},
+		{"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}", 0},
+		{"{}", "{\"a\":[{\"b\":null},null]}", "{\"a\":[{},null]}", 0},
+		{"{\"e\":null}", "{\"a\":1}", "{\"a\":1,\"e\":null}", 0},
+		{"{}", "null", "Invalid JSON Patch", -EINVAL},
+		{"{}", "[]", "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}", -EINVAL},
+		{"{}", "5", "error decoding patch: json: cannot unmarshal number into Go value of type map[string]interface {}", -EINVAL},
+	};
+
+	CHECK(ks_patch_merge, rows);
+}
+
+/* ---- strategic ---- */
+
+static void test_lists_are_merged_by_key(void **state)
+{
+	static const struct row rows[] = {
+		{WEB(ONE "," TWO), WEB("{\"name\":\"two\",\"image\":\"c\"}"), WEB(ONE ",{\"name\":\"two\",\"image\":\"c\"}"), 0},
+		{WEB(ONE "," TWO), WEB("{\"name\":\"three\",\"image\":\"c\"}"), WEB("{\"name\":\"three\",\"image\":\"c\"}," ONE "," TWO), 0},
+		{WEB(ONE "," TWO), WEB("{\"$patch\":\"delete\",\"name\":\"one\"}"), WEB(TWO), 0},
+		{WEB(ONE "," TWO), WEB("{\"name\":\"new\"},{\"$patch\":\"replace\"}"), WEB("{\"name\":\"new\"}"), 0},
+		{WEB(ONE), WEB("{\"name\":\"one\",\"env\":[{\"$patch\":\"delete\",\"name\":\"A\"}]}"),
+			WEB("{\"name\":\"one\",\"image\":\"a\",\"env\":[{\"name\":\"B\",\"value\":\"2\"}]}"), 0},
+		{WEB(ONE), WEB("{\"name\":\"one\",\"env\":null}"), WEB("{\"name\":\"one\",\"image\":\"a\"}"), 0},
+		{WEB(ONE), WEB("{\"image\":\"x\"}"), "map: map[image:x] does not contain declared merge key: name", -EPROTO},
+		{WEB(ONE), WEB("{\"$patch\":\"merge\",\"name\":\"one\"}"), "merging lists cannot yet be specified in the patch", -EPROTO},
+		{WEB(ONE), WEB("{\"$patch\":\"explode\",\"name\":\"one\"}"), "unknown patch type: explode in map: map[$patch:explode name:one]", -EPROTO},
+		{"{}", WEB("{\"$patch\":\"delete\",\"name\":\"one\"},{\"name\":\"x\",\"env\":null}"), WEB("{\"name\":\"x\"}"), 0},
+	};
+
+	CHECK(strategic, rows);
+}
+
+static void test_lists_of_scalars(void **state)
+{
+	static const struct row rows[] = {
+		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"finalizers\":[\"c\",\"a\"]}}", "{\"metadata\":{\"finalizers\":[\"c\",\"a\",\"b\"]}}", 0},
+		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}}", "{\"metadata\":{\"finalizers\":[\"b\"]}}", 0},
+		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"$setElementOrder/finalizers\":[\"b\",\"a\"]}}", "{\"metadata\":{\"finalizers\":[\"b\",\"a\"]}}", 0},
+		{"{\"metadata\":{\"finalizers\":[\"a\"]}}", "{\"metadata\":{\"$setElementOrder/finalizers\":[\"c\"],\"finalizers\":[\"x\"]}}",
+			"The order in patch list:\n[x]\n doesn't match $setElementOrder list:\n[c]\n", -EPROTO},
+		{"{\"metadata\":{}}", "{\"metadata\":{\"$deleteFromPrimitiveList\":[\"a\"]}}", "invalid patch format of primitive list", -EINVAL},
+		{WEB("{\"name\":\"one\",\"args\":[\"a\",\"b\"]}"), WEB("{\"name\":\"one\",\"args\":[\"c\"]}"), WEB("{\"name\":\"one\",\"args\":[\"c\"]}"), 0},
+	};
+
+	CHECK(strategic, rows);
+}
+
+#define ORDER(order, rest) "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/containers\":" order rest "}}}}"
+
+static void test_the_order_of_lists(void **state)
+{
+	static const struct row rows[] = {
+		{WEB(ONE "," TWO), ORDER("[{\"name\":\"two\"},{\"name\":\"one\"}]", ""), WEB(TWO "," ONE), 0},
+		{WEB(ONE "," TWO), ORDER("[{\"name\":\"x\"},{\"name\":\"two\"},{\"name\":\"one\"}]", ",\"containers\":[{\"name\":\"x\"}]"), WEB("{\"name\":\"x\"}," TWO "," ONE), 0},
+		{WEB(ONE), ORDER("[\"two\"]", ""), "value for key 0 is not a map", -EPROTO},
+		{WEB(ONE), ORDER("\"two\"", ""), "expected a []interface {}, but received a string", -EPROTO},
+		{WEB(ONE), ORDER("[{\"image\":\"x\"}]", ""), "map: map[image:x] does not contain declared merge key: name", -EPROTO},
+		{WEB(ONE), "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/nosuch\":[{\"name\":\"x\"}]}}}}",
+			"unable to find api field in struct PodSpec for the json field \"nosuch\"", -EPROTO},
+		{WEB(ONE), ORDER("[{\"name\":\"two\"}]", ",\"containers\":[{\"image\":\"i\",\"name\":\"new\"}]"),
+			"The order in patch list:\n[map[image:i name:new]]\n doesn't match $setElementOrder list:\n[map[name:two]]\n", -EPROTO},
+	};
+
+	CHECK(strategic, rows);
+}
+
+static void test_directives_of_maps(void **state)
+{
+	static const struct row rows[] = {
+		{"{\"metadata\":{\"labels\":{\"a\":\"1\"}}}", "{\"metadata\":{\"labels\":{\"$patch\":\"replace\",\"b\":\"2\"}}}", "{\"metadata\":{\"labels\":{\"b\":\"2\"}}}", 0},
+		{"{\"metadata\":{\"labels\":{\"a\":\"1\"}}}", "{\"metadata\":{\"labels\":{\"$patch\":\"delete\"}}}", "{\"metadata\":{\"labels\":{}}}", 0},
+		{"{\"metadata\":{}}", "{\"metadata\":{\"labels\":{\"$patch\":\"explode\"}}}", "{\"metadata\":{}}", 0},
+		{"{\"spec\":{\"strategy\":{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"maxSurge\":1}}}}",
+			"{\"spec\":{\"strategy\":{\"$retainKeys\":[\"type\"],\"type\":\"Recreate\"}}}", "{\"spec\":{\"strategy\":{\"type\":\"Recreate\"}}}", 0},
+		{"{\"spec\":{\"strategy\":{}}}", "{\"spec\":{\"strategy\":{\"$retainKeys\":[\"x\"],\"type\":\"Recreate\"}}}", "invalid patch format of retainKeys", -EINVAL},
+		{"{\"spec\":{\"replicas\":1}}", "{\"spec\":{\"replicas\":null,\"paused\":null}}", "{\"spec\":{}}", 0},
+		{"{}", "[]", "json: cannot unmarshal array into Go value of type map[string]interface {}", -EINVAL},
+	};
+
+	CHECK(strategic, rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		KS_TEST(test_json_patch_members),
+		KS_TEST(test_json_patch_items),
+		KS_TEST(test_json_patch_tests),
+		KS_TEST(test_malformed_json_patches),
+		KS_TEST(test_json_patches_have_limits),
+		KS_TEST(test_json_patch_unknown_members),
+		KS_TEST(test_merge_patch),
+		KS_TEST(test_lists_are_merged_by_key),
+		KS_TEST(test_lists_of_scalars),
+		KS_TEST(test_the_order_of_lists),
+		KS_TEST(test_directives_of_maps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
