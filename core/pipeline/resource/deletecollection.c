@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/pipeline/resource/delete.h"
-#include "core/pipeline/resource/reply.h"
+#include "core/pipeline/resource/list_form.h"
 #include "core/pipeline/resource/source.h"
 #include "core/pipeline/resource/token.h"
 
@@ -98,51 +98,38 @@ static const char *continue_token(struct ks_edit *w)
 	return key.p ? ks_token_encode(&w->request->arena, (int64_t)c->source.revision, key) : NULL;
 }
 
-static bool add_head(struct ks_edit *w, struct ks_chunk *chunk)
+static bool list_meta(struct ks_edit *w, struct ks_table_meta *meta_r)
 {
 	struct collection *c = w->data;
-	const char *group = ks_edit_group(w), *token = NULL;
 
-	ks_chunk_add_text(chunk, "{\"kind\":\"");
-	ks_chunk_add_text(chunk, ks_edit_kind(w));
-	ks_chunk_add_text(chunk, "List\",\"apiVersion\":\"");
-	ks_chunk_add_text(chunk, group);
-	ks_chunk_add_text(chunk, group[0] ? "/" : "");
-	ks_chunk_add_text(chunk, ks_schema_text(w->schema, w->schema->resources[w->resource].version));
-	ks_chunk_add_text(chunk, "\",\"metadata\":{\"resourceVersion\":\"");
-	ks_chunk_add_u64(chunk, c->source.revision);
-	ks_chunk_add_text(chunk, "\"");
-	if (c->rest) {
-		token = continue_token(w);
-		if (!token)
-			return false;
-		ks_chunk_add_text(chunk, ",\"continue\":\"");
-		ks_chunk_add_text(chunk, token);
-		ks_chunk_add_text(chunk, "\"");
-		if (!c->options.labels && !c->options.n_fields) {
-			ks_chunk_add_text(chunk, ",\"remainingItemCount\":");
-			ks_chunk_add_u64(chunk, c->rest);
-		}
-	}
-	ks_chunk_add_text(chunk, "},\"items\":[");
-	return true;
+	*meta_r = (struct ks_table_meta){.revision = c->source.revision, .remaining = -1};
+	if (!c->rest)
+		return true;
+	meta_r->continue_ = ks_str_from(continue_token(w));
+	if (!c->options.labels && !c->options.n_fields)
+		meta_r->remaining = (int64_t)c->rest;
+	return meta_r->continue_.n != 0;
 }
 
 /* The objects as the list saw them. */
 static enum ks_stage_result answer_list(struct ks_edit *w)
 {
 	struct collection *c = w->data;
+	struct ks_table_meta meta;
+	struct ks_list_form form;
 	struct ks_chunk chunk;
 	bool good;
 
+	if (ks_list_form_open(w->request, w->resource, &form))
+		return KS_STAGE_FAILED;
 	ks_chunk_init(&chunk);
-	good = add_head(w, &chunk);
-	for (size_t i = 0; good && i < c->n; i++) {
-		if (i)
-			ks_chunk_add_text(&chunk, ",");
-		good = !ks_chunk_add_object(&chunk, w->schema, c->items[i], w->resource, c->items[i]->revision, KS_FORM_ITEM, (struct ks_str){0});
-	}
-	ks_chunk_add_text(&chunk, "]}\n");
+	good = list_meta(w, &meta);
+	if (good)
+		ks_list_form_head(&form, &meta, &chunk);
+	for (size_t i = 0; good && i < c->n; i++)
+		good = !ks_list_form_item(&form, c->items[i], &chunk);
+	ks_list_form_tail(&form, &chunk);
+	ks_list_form_close(&form);
 	if (!good || !ks_chunk_seal(&chunk)) {
 		ks_chunk_fini(&chunk);
 		ks_edit_out_of_memory(w);
@@ -212,7 +199,7 @@ enum ks_stage_result ks_resource_delete_collection(struct ks_request *request)
 		ks_status_internal(&request->status, &request->arena, "out of memory");
 		return KS_STAGE_FAILED;
 	}
-	if (ks_request_negotiate(request, 0) || ks_list_options_parse(request, false, &c->options))
+	if (ks_request_negotiate(request, KS_ALLOW_PARTIAL | KS_ALLOW_TABLE) || ks_list_options_parse(request, false, &c->options))
 		return KS_STAGE_FAILED;
 	w = ks_edit_new(request, read_request);
 	if (!w)

@@ -6,11 +6,10 @@
  * back between the parts. A list with a limit is gathered first, because its token and the
  * count of what remains stand before the items.
  */
-#include <errno.h>
 #include <stdlib.h>
 
+#include "core/pipeline/resource/list_form.h"
 #include "core/pipeline/resource/printing.h"
-#include "core/pipeline/resource/reply.h"
 #include "core/pipeline/resource/source.h"
 #include "core/pipeline/resource/token.h"
 #include "core/pipeline/resource/verbs.h"
@@ -28,8 +27,7 @@ struct list {
 	struct ks_list_options options;
 	struct ks_source source;
 	uint16_t resource;             /* in the version asked for */
-	enum ks_object_form form;
-	struct ks_table *table;        /* it is answered as one; NULL: not */
+	struct ks_list_form form;
 	/* with a limit: the page, gathered */
 	struct ks_object **page;
 	size_t n, cap;
@@ -57,7 +55,7 @@ static void end_list(struct ks_request_end *end)
 		ks_object_unref(l->page[i]);
 	free(l->page);
 	ks_chunk_fini(&l->chunk);
-	ks_printing_close(&l->table);
+	ks_list_form_close(&l->form);
 	ks_source_close(&l->source);
 }
 
@@ -145,13 +143,6 @@ static enum ks_stage_result step_gather(struct list *l)
 
 /* -- building ----------------------------------------------------------------------------------------------------- */
 
-static void add_quoted(struct ks_chunk *chunk, const char *text)
-{
-	ks_chunk_add_text(chunk, "\"");
-	ks_chunk_add_text(chunk, text);
-	ks_chunk_add_text(chunk, "\"");
-}
-
 /* The token of the next page; NULL when out of memory. */
 static const char *continue_token(struct list *l)
 {
@@ -169,22 +160,7 @@ static const char *continue_token(struct list *l)
 	return ks_token_encode(&l->request->arena, (int64_t)l->source.revision, key);
 }
 
-static bool add_continue(struct list *l)
-{
-	const char *token = continue_token(l);
-
-	if (!token)
-		return false;
-	ks_chunk_add_text(&l->chunk, ",\"continue\":");
-	add_quoted(&l->chunk, token);
-	if (!l->options.labels && !l->options.n_fields) {
-		ks_chunk_add_text(&l->chunk, ",\"remainingItemCount\":");
-		ks_chunk_add_u64(&l->chunk, l->rest);
-	}
-	return true;
-}
-
-static bool add_table_head(struct list *l)
+static bool add_head(struct list *l)
 {
 	struct ks_table_meta meta = {.revision = l->source.revision, .remaining = -1};
 
@@ -195,36 +171,8 @@ static bool add_table_head(struct list *l)
 		if (!l->options.labels && !l->options.n_fields)
 			meta.remaining = (int64_t)l->rest;
 	}
-	ks_printing_head(l->table, &meta, &l->chunk);
-	return true;
-}
-
-static bool add_head(struct list *l)
-{
-	const struct ks_schema *s = l->request->server->schema;
-	const struct ks_resource *r = &s->resources[l->resource];
-	const char *group = ks_schema_text(s, r->group);
-
-	if (l->table)
-		return add_table_head(l);
-	ks_chunk_add_text(&l->chunk, "{\"kind\":\"");
-	if (l->form == KS_FORM_PARTIAL) {
-		ks_chunk_add_text(&l->chunk, "PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/");
-		ks_chunk_add(&l->chunk, l->request->media.as_version.p, l->request->media.as_version.n);
-	} else {
-		ks_chunk_add_text(&l->chunk, ks_schema_text(s, r->kind));
-		ks_chunk_add_text(&l->chunk, "List\",\"apiVersion\":\"");
-		ks_chunk_add_text(&l->chunk, group);
-		if (group[0])
-			ks_chunk_add_text(&l->chunk, "/");
-		ks_chunk_add_text(&l->chunk, ks_schema_text(s, r->version));
-	}
-	ks_chunk_add_text(&l->chunk, "\",\"metadata\":{\"resourceVersion\":\"");
-	ks_chunk_add_u64(&l->chunk, l->source.revision);
-	ks_chunk_add_text(&l->chunk, "\"");
-	if (l->full && l->rest && !add_continue(l))
-		return false;
-	ks_chunk_add_text(&l->chunk, "},\"items\":");
+	l->first = false;
+	ks_list_form_head(&l->form, &meta, &l->chunk);
 	return true;
 }
 
@@ -253,14 +201,9 @@ static bool can_stream(const struct list *l)
 
 static enum ks_stage_result end_of_items(struct list *l)
 {
-	bool empty = l->first;
-
 	if (l->first && !add_head(l))
 		return fail(l);
-	l->first = false;
-	if (l->table)
-		ks_printing_rows(l->table, true, &l->chunk);
-	ks_chunk_add_text(&l->chunk, !empty || l->table ? "]}\n" : l->form == KS_FORM_PARTIAL ? "null}\n" : "[]}\n");
+	ks_list_form_tail(&l->form, &l->chunk);
 	if (!ks_chunk_seal(&l->chunk))
 		return fail(l);
 	if (l->streaming) {
@@ -274,32 +217,15 @@ static enum ks_stage_result end_of_items(struct list *l)
 	return KS_STAGE_ANSWERED;
 }
 
-/* 0 or negative. */
-static int add_item(struct list *l, struct ks_object *object)
-{
-	bool first = l->first;
-	int rc;
-
-	if (l->first && !add_head(l))
-		return -ENOMEM;
-	l->first = false;
-	if (!l->table) {
-		ks_chunk_add_text(&l->chunk, first ? "[" : ",");
-		return ks_chunk_add_object(&l->chunk, l->request->server->schema, object, l->resource, object->revision, l->form,
-			l->request->media.as_version);
-	}
-	rc = ks_printing_add(l->table, object, object->revision);
-	ks_printing_rows(l->table, false, &l->chunk);
-	return rc;
-}
-
 static enum ks_stage_result step_build(struct list *l)
 {
-	uint32_t budget = l->table ? KS_PRINTING_SLICE : SLICE_OBJECTS;
+	uint32_t budget = l->form.table ? KS_PRINTING_SLICE : SLICE_OBJECTS;
 	struct ks_object *object;
 
 	while (!(is_large(l) && can_stream(l)) && (object = next_object(l, &budget))) {
-		if (add_item(l, object))
+		if (l->first && !add_head(l))
+			return fail(l);
+		if (ks_list_form_item(&l->form, object, &l->chunk))
 			return fail(l);
 	}
 	if (is_large(l) && can_stream(l)) {
@@ -390,15 +316,14 @@ enum ks_stage_result ks_resource_list(struct ks_request *request)
 	l->request = request;
 	l->step = step_open;
 	l->resource = s->resources[request->info.resource_index].parent;
-	if (ks_printing_check(request, l->resource, true) || ks_printing_open(request, l->resource, &l->table))
-		return KS_STAGE_FAILED;
-	l->form = request->media.as == KS_AS_PARTIAL_LIST ? KS_FORM_PARTIAL : KS_FORM_ITEM;
 	l->source.request = request;
 	l->source.options = &l->options;
 	l->source.storage = s->resources[l->resource].storage;
 	l->source.cache = ks_cache_find(request->server->cache, l->source.storage);
 	ks_list_options_filter(request, &l->options, &l->source.filter);
 	ks_chunk_init(&l->chunk);
+	if (ks_list_form_open(request, l->resource, &l->form))
+		return KS_STAGE_FAILED;
 	request->handler_data = l;
 	ks_request_on_end(request, &l->end, end_list);
 	return run(l);

@@ -1,0 +1,88 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/pipeline/resource/list_form.h"
+
+#include "core/api/metadata_only.h"
+#include "core/pipeline/resource/printing.h"
+#include "core/pipeline/server.h"
+
+int ks_list_form_open(struct ks_request *request, uint16_t resource, struct ks_list_form *form_r)
+{
+	int code;
+
+	*form_r = (struct ks_list_form){
+		.schema = request->server->schema, .resource = resource, .as_version = request->media.as_version,
+		.form = request->media.as == KS_AS_PARTIAL_LIST ? KS_FORM_PARTIAL : KS_FORM_ITEM,
+	};
+	code = ks_printing_check(request, resource, true);
+	return code ? code : ks_printing_open(request, resource, &form_r->table);
+}
+
+void ks_list_form_close(struct ks_list_form *form)
+{
+	ks_printing_close(&form->table);
+}
+
+/* {"kind":"PodList","apiVersion":"v1" */
+static void add_kind(const struct ks_list_form *form, struct ks_chunk *chunk)
+{
+	const struct ks_resource *r = &form->schema->resources[form->resource];
+	const char *group = ks_schema_text(form->schema, r->group);
+
+	ks_chunk_add_text(chunk, "{\"kind\":\"");
+	if (form->form == KS_FORM_PARTIAL) {
+		ks_chunk_add_text(chunk, "PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/");
+		ks_chunk_add(chunk, form->as_version.p, form->as_version.n);
+	} else {
+		ks_chunk_add_text(chunk, ks_schema_text(form->schema, r->kind));
+		ks_chunk_add_text(chunk, "List\",\"apiVersion\":\"");
+		ks_chunk_add_text(chunk, group);
+		if (group[0])
+			ks_chunk_add_text(chunk, "/");
+		ks_chunk_add_text(chunk, ks_schema_text(form->schema, r->version));
+	}
+	ks_chunk_add_text(chunk, "\"");
+}
+
+void ks_list_form_head(const struct ks_list_form *form, const struct ks_table_meta *meta, struct ks_chunk *chunk)
+{
+	struct ks_buf json;
+
+	if (form->table) {
+		ks_printing_head(form->table, meta, chunk);
+		return;
+	}
+	add_kind(form, chunk);
+	ks_chunk_add_text(chunk, ",\"metadata\":");
+	ks_buf_init(&json);
+	ks_list_meta(meta->revision, meta->continue_, meta->remaining, &json);
+	chunk->failed |= json.failed;
+	ks_chunk_add(chunk, json.data, json.len);
+	ks_buf_fini(&json);
+	ks_chunk_add_text(chunk, ",\"items\":");
+}
+
+int ks_list_form_item(struct ks_list_form *form, struct ks_object *object, struct ks_chunk *chunk)
+{
+	bool first = !form->any;
+	int rc;
+
+	form->any = true;
+	if (form->table) {
+		rc = ks_printing_add(form->table, object, object->revision);
+		ks_printing_rows(form->table, false, chunk);
+		return rc;
+	}
+	ks_chunk_add_text(chunk, first ? "[" : ",");
+	return ks_chunk_add_object(chunk, form->schema, object, form->resource, object->revision, form->form, form->as_version);
+}
+
+void ks_list_form_tail(struct ks_list_form *form, struct ks_chunk *chunk)
+{
+	if (form->table)
+		ks_printing_rows(form->table, true, chunk);
+	else if (!form->any) /* as it is in Go: the list of items of PartialObjectMetadataList is nil */
+		ks_chunk_add_text(chunk, form->form == KS_FORM_PARTIAL ? "null}\n" : "[]}\n");
+	if (form->table || form->any)
+		ks_chunk_add_text(chunk, "]}\n");
+}
