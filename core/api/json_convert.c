@@ -14,8 +14,8 @@
 static bool to_free(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *v, struct ks_value *out);
 static bool zero_to_free(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, struct ks_value *out);
 
-static bool field_to_free(struct ks_arena *arena, const struct ks_schema *s, const struct ks_field *field, const struct ks_value *value,
-	struct ks_value *map)
+static bool field_to_free(
+	struct ks_arena *arena, const struct ks_schema *s, const struct ks_field *field, const struct ks_value *value, struct ks_value *map)
 {
 	struct ks_member *m = &map->members[map->n];
 	bool absent = !value || value->kind == KS_ABSENT;
@@ -192,7 +192,8 @@ static bool peek_member(struct peek *p)
 	if (!ks_json_skip(&p->scan))
 		return false;
 	if (place && c != 'n' && !p->complaint) {
-		p->complaint = ks_arena_printf(p->scan.arena, "json: cannot unmarshal %s into Go struct field .%s of type string", ks_json_what(c), name);
+		p->complaint =
+			ks_arena_printf(p->scan.arena, "json: cannot unmarshal %s into Go struct field .%s of type string", ks_json_what(c), name);
 		return p->complaint || ks_json_out_of_memory(&p->scan);
 	}
 	return true;
@@ -229,8 +230,7 @@ static bool peek_other(struct peek *p, char c)
 	return p->complaint || ks_json_out_of_memory(&p->scan);
 }
 
-int ks_json_peek_kind(struct ks_arena *arena, const char *json, size_t n, struct ks_str *api_version_r, struct ks_str *kind_r,
-	const char **message_r)
+int ks_json_peek_kind(struct ks_arena *arena, const char *json, size_t n, struct ks_str *api_version_r, struct ks_str *kind_r, const char **message_r)
 {
 	struct peek p = {.scan = {.p = json, .end = json + n, .arena = arena}};
 	char c = ks_json_peek(&p.scan);

@@ -26,7 +26,12 @@ static void encode_zero(struct encoder *e, uint16_t type);
 
 /* 1: may be copied as it is. */
 static const uint8_t plain[256] = {
-	[' ' ... '!'] = 1, ['#' ... '%'] = 1, ['\'' ... ';'] = 1, ['='] = 1, ['?' ... '['] = 1, [']' ... 0x7f] = 1,
+	[' ' ... '!'] = 1,
+	['#' ... '%'] = 1,
+	['\'' ... ';'] = 1,
+	['='] = 1,
+	['?' ... '['] = 1,
+	[']' ... 0x7f] = 1,
 };
 
 static void escape_ascii(struct ks_buf *out, unsigned char c)

@@ -31,11 +31,20 @@ static const char *short_name(const char *name)
 static const char *scalar_name(uint8_t class_)
 {
 	static const char *const names[] = {
-		[KS_TYPE_BOOL] = "bool",           [KS_TYPE_INT32] = "int32",       [KS_TYPE_INT64] = "int64",
-		[KS_TYPE_FLOAT64] = "float64",     [KS_TYPE_STRING] = "string",     [KS_TYPE_BYTES] = "[]uint8",
-		[KS_TYPE_TIME] = "v1.Time",        [KS_TYPE_MICRO_TIME] = "v1.MicroTime", [KS_TYPE_DURATION] = "v1.Duration",
-		[KS_TYPE_QUANTITY] = "resource.Quantity", [KS_TYPE_INT_OR_STRING] = "intstr.IntOrString",
-		[KS_TYPE_RAW] = "runtime.RawExtension",   [KS_TYPE_JSON] = "v1.JSON",     [KS_TYPE_FIELDS_V1] = "v1.FieldsV1",
+		[KS_TYPE_BOOL] = "bool",
+		[KS_TYPE_INT32] = "int32",
+		[KS_TYPE_INT64] = "int64",
+		[KS_TYPE_FLOAT64] = "float64",
+		[KS_TYPE_STRING] = "string",
+		[KS_TYPE_BYTES] = "[]uint8",
+		[KS_TYPE_TIME] = "v1.Time",
+		[KS_TYPE_MICRO_TIME] = "v1.MicroTime",
+		[KS_TYPE_DURATION] = "v1.Duration",
+		[KS_TYPE_QUANTITY] = "resource.Quantity",
+		[KS_TYPE_INT_OR_STRING] = "intstr.IntOrString",
+		[KS_TYPE_RAW] = "runtime.RawExtension",
+		[KS_TYPE_JSON] = "v1.JSON",
+		[KS_TYPE_FIELDS_V1] = "v1.FieldsV1",
 	};
 
 	return class_ < sizeof(names) / sizeof(names[0]) && names[class_] ? names[class_] : "interface {}";
@@ -55,8 +64,8 @@ const char *ks_json_go_type(struct ks_arena *arena, const struct ks_schema *s, u
 	element = ks_json_go_type(arena, s, t->element, 0);
 	if (!element)
 		return NULL;
-	return ks_arena_printf(arena, "%s%s%s", t->class_ == KS_TYPE_LIST ? "[]" : "map[string]",
-		field_flags & KS_FIELD_ELEMENT_POINTER ? "*" : "", element);
+	return ks_arena_printf(
+		arena, "%s%s%s", t->class_ == KS_TYPE_LIST ? "[]" : "map[string]", field_flags & KS_FIELD_ELEMENT_POINTER ? "*" : "", element);
 }
 
 /* ---- embedded structs, which Go names in a path ---- */
@@ -67,7 +76,8 @@ static const struct embedding {
 } embeddings[] = {
 	{"Volume", "VolumeSource", "name", NULL},
 	{"PersistentVolumeSpec", "PersistentVolumeSource",
-		"capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions volumeMode nodeAffinity volumeAttributesClassName",
+		"capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions volumeMode nodeAffinity "
+		"volumeAttributesClassName",
 		NULL},
 	{"Probe", "ProbeHandler", NULL, "exec httpGet tcpSocket grpc"},
 	{"EphemeralContainer", "EphemeralContainerCommon", "targetContainerName", NULL},
@@ -192,8 +202,8 @@ static const char *mismatch_text(struct ks_json_decoder *d, const char *what, st
 	ks_buf_printf(&buf, "json: cannot unmarshal %s%s%.*s into Go ", what, number.n ? " " : "", (int)number.n, number.n ? number.p : "");
 	if (field) {
 		add_go_path(&path, d->s, d->frame);
-		ks_buf_printf(&buf, "struct field %s.%.*s of type %s", short_name(ks_schema_text(d->s, d->s->types[field->type].name)),
-			(int)path.len, path.data ? path.data : "", go_type);
+		ks_buf_printf(&buf, "struct field %s.%.*s of type %s", short_name(ks_schema_text(d->s, d->s->types[field->type].name)), (int)path.len,
+			path.data ? path.data : "", go_type);
 		buf.failed |= path.failed;
 	} else {
 		ks_buf_printf(&buf, "value of type %s", go_type);
@@ -266,5 +276,5 @@ bool ks_json_strict(struct ks_json_decoder *d, const char *what, struct ks_str n
 	if (!text)
 		return ks_json_out_of_memory(&d->scan);
 	return seen_before(d->strict, ks_str_from(text)) || add_strict(d->scan.arena, d->strict, ks_str_from(text)) ||
-	       ks_json_out_of_memory(&d->scan);
+		ks_json_out_of_memory(&d->scan);
 }

@@ -38,8 +38,8 @@ static bool fail(struct check *c, const char *message)
 /* Go's kind and type of a decoded value. */
 static const char *kind_of(const struct ks_value *v)
 {
-	static const char *const names[] = {[KS_BOOL] = "bool", [KS_INT] = "int64", [KS_FLOAT] = "float64", [KS_STRING] = "string",
-		[KS_LIST] = "slice", [KS_MAP] = "map"};
+	static const char *const names[] = {
+		[KS_BOOL] = "bool", [KS_INT] = "int64", [KS_FLOAT] = "float64", [KS_STRING] = "string", [KS_LIST] = "slice", [KS_MAP] = "map"};
 
 	return v->kind < sizeof(names) / sizeof(names[0]) && names[v->kind] ? names[v->kind] : "invalid";
 }
@@ -82,8 +82,9 @@ static bool add_unknown(struct check *c, const struct place *at, struct ks_str n
 	}
 	ks_buf_init(&path);
 	add_path(&path, at);
-	text = path.failed ? NULL : ks_arena_printf(c->arena, "unknown field \"%.*s%s%.*s\"", (int)path.len, path.len ? path.data : "",
-		path.len ? "." : "", (int)name.n, name.p);
+	text = path.failed ? NULL
+			   : ks_arena_printf(c->arena, "unknown field \"%.*s%s%.*s\"", (int)path.len, path.len ? path.data : "", path.len ? "." : "",
+				     (int)name.n, name.p);
 	ks_buf_fini(&path);
 	if (!text)
 		return fail(c, NULL);
@@ -179,7 +180,11 @@ static bool fits(uint8_t class_, const struct ks_value *v)
 
 static const char *simple_kind(uint8_t class_)
 {
-	return class_ == KS_TYPE_STRING ? "string" : class_ == KS_TYPE_BOOL ? "bool" : class_ == KS_TYPE_INT32 ? "int32" : class_ == KS_TYPE_INT64 ? "int64" : "float64";
+	return class_ == KS_TYPE_STRING   ? "string"
+		: class_ == KS_TYPE_BOOL  ? "bool"
+		: class_ == KS_TYPE_INT32 ? "int32"
+		: class_ == KS_TYPE_INT64 ? "int64"
+					  : "float64";
 }
 
 static bool check_simple(struct check *c, uint16_t type, const struct ks_value *v)

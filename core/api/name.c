@@ -9,11 +9,13 @@
 #define LABEL_KEY_RE "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 #define REGEX(re) "regex used for validation is '" re "')"
 
-#define SUBDOMAIN_MESSAGE \
-	"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric " \
+#define SUBDOMAIN_MESSAGE                                                                                                                \
+	"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " \
+	"alphanumeric "                                                                                                                  \
 	"character (e.g. 'example.com', " REGEX(SUBDOMAIN_RE)
-#define LABEL_KEY_MESSAGE \
-	"must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  " \
+#define LABEL_KEY_MESSAGE                                                                                                                      \
+	"must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or " \
+	"'my.name',  "                                                                                                                         \
 	"or '123-abc', " REGEX(LABEL_KEY_RE)
 
 enum { LONGEST_LABEL = 63, LONGEST_SUBDOMAIN = 253, LONGEST_PORT = 15 };
@@ -26,10 +28,22 @@ static void say(struct ks_name_errors *errors, const char *text)
 
 /* ---- characters ---- */
 
-static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_alnum(char c) { return is_lower(c) || is_upper(c) || is_digit(c); }
+static bool is_lower(char c)
+{
+	return c >= 'a' && c <= 'z';
+}
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+static bool is_alnum(char c)
+{
+	return is_lower(c) || is_upper(c) || is_digit(c);
+}
 
 /* Every character is a letter of the given kinds, a digit, or one of `others`. */
 static bool made_of(struct ks_str s, bool upper, const char *others)
@@ -79,8 +93,9 @@ static void check_label(struct ks_str s, struct ks_name_errors *errors)
 	if (is_subdomain(s))
 		say(errors, "must not contain dots");
 	else
-		say(errors, "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
-			    "alphanumeric character (e.g. 'my-name',  or '123-abc', " REGEX(LABEL_RE));
+		say(errors,
+			"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
+			"alphanumeric character (e.g. 'my-name',  or '123-abc', " REGEX(LABEL_RE));
 }
 
 static void check_subdomain(struct ks_str s, struct ks_name_errors *errors)
@@ -96,8 +111,9 @@ static void check_label_1035(struct ks_str s, struct ks_name_errors *errors)
 	if (s.n > LONGEST_LABEL)
 		say(errors, "must be no more than 63 characters");
 	if (!is_label(s) || !is_lower(s.p[0]))
-		say(errors, "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end "
-			    "with an alphanumeric character (e.g. 'my-name',  or 'abc-123', " REGEX("[a-z]([-a-z0-9]*[a-z0-9])?"));
+		say(errors,
+			"a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end "
+			"with an alphanumeric character (e.g. 'my-name',  or 'abc-123', " REGEX("[a-z]([-a-z0-9]*[a-z0-9])?"));
 }
 
 static void check_key_prefix(struct ks_str prefix, struct ks_name_errors *errors)
@@ -120,7 +136,8 @@ static void check_label_key(struct ks_str s, struct ks_name_errors *errors)
 	if (slash) {
 		name = ks_str_of(slash + 1, s.n - (size_t)(slash - s.p) - 1);
 		if (has(name, '/')) {
-			say(errors, "a valid label key " LABEL_KEY_MESSAGE " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')");
+			say(errors,
+				"a valid label key " LABEL_KEY_MESSAGE " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')");
 			return;
 		}
 		check_key_prefix(ks_str_of(s.p, (size_t)(slash - s.p)), errors);
@@ -138,8 +155,10 @@ static void check_label_value(struct ks_str s, struct ks_name_errors *errors)
 	if (s.n > LONGEST_LABEL)
 		say(errors, "must be no more than 63 bytes");
 	if (s.n && !is_label_key_part(s))
-		say(errors, "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-			    "alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', " REGEX("(" LABEL_KEY_RE ")?"));
+		say(errors,
+			"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+			"an "
+			"alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', " REGEX("(" LABEL_KEY_RE ")?"));
 }
 
 static void check_path_segment(struct ks_str s, struct ks_name_errors *errors)
@@ -171,8 +190,9 @@ static void check_config_key(struct ks_str s, struct ks_name_errors *errors)
 	if (s.n > LONGEST_SUBDOMAIN)
 		say(errors, "must be no more than 253 characters");
 	if (s.n == 0 || !made_of(s, true, "-._"))
-		say(errors, "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
-			    "'key-name', " REGEX("[-._a-zA-Z0-9]+"));
+		say(errors,
+			"a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+			"'key-name', " REGEX("[-._a-zA-Z0-9]+"));
 	check_no_parent(s, errors);
 }
 
@@ -201,8 +221,9 @@ static void check_port(struct ks_str s, struct ks_name_errors *errors)
 static void check_identifier(struct ks_str s, struct ks_name_errors *errors)
 {
 	if (s.n == 0 || !made_of(s, true, "_") || is_digit(s.p[0]))
-		say(errors, "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' "
-			    "(e.g. 'my_name',  or 'MY_NAME',  or 'MyName', " REGEX("[A-Za-z_][A-Za-z0-9_]*"));
+		say(errors,
+			"a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' "
+			"(e.g. 'my_name',  or 'MY_NAME',  or 'MyName', " REGEX("[A-Za-z_][A-Za-z0-9_]*"));
 }
 
 static void check_environment(struct ks_str s, struct ks_name_errors *errors)
@@ -227,8 +248,10 @@ static void check_wildcard(struct ks_str s, struct ks_name_errors *errors)
 	if (s.n > LONGEST_SUBDOMAIN)
 		say(errors, "must be no more than 253 characters");
 	if (!ks_str_starts(s, KS_STR_LIT("*.")) || !is_subdomain(ks_str_of(s.p + 2, s.n - 2)))
-		say(errors, "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case "
-			    "alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', " REGEX("\\*\\." SUBDOMAIN_RE));
+		say(errors,
+			"a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case "
+			"alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', " REGEX(
+				"\\*\\." SUBDOMAIN_RE));
 }
 
 static void check_percent(struct ks_str s, struct ks_name_errors *errors)
@@ -244,12 +267,18 @@ static void check_percent(struct ks_str s, struct ks_name_errors *errors)
 bool ks_name_check(enum ks_name_form form, struct ks_str value, struct ks_name_errors *errors_r)
 {
 	static void (*const checks[])(struct ks_str, struct ks_name_errors *) = {
-		[KS_NAME_DNS1123_LABEL] = check_label,         [KS_NAME_DNS1123_SUBDOMAIN] = check_subdomain,
-		[KS_NAME_DNS1035_LABEL] = check_label_1035,    [KS_NAME_LABEL_KEY] = check_label_key,
-		[KS_NAME_LABEL_VALUE] = check_label_value,     [KS_NAME_PATH_SEGMENT] = check_path_segment,
-		[KS_NAME_CONFIG_KEY] = check_config_key,       [KS_NAME_PORT] = check_port,
-		[KS_NAME_C_IDENTIFIER] = check_identifier,     [KS_NAME_ENVIRONMENT] = check_environment,
-		[KS_NAME_HTTP_HEADER] = check_header,          [KS_NAME_WILDCARD_SUBDOMAIN] = check_wildcard,
+		[KS_NAME_DNS1123_LABEL] = check_label,
+		[KS_NAME_DNS1123_SUBDOMAIN] = check_subdomain,
+		[KS_NAME_DNS1035_LABEL] = check_label_1035,
+		[KS_NAME_LABEL_KEY] = check_label_key,
+		[KS_NAME_LABEL_VALUE] = check_label_value,
+		[KS_NAME_PATH_SEGMENT] = check_path_segment,
+		[KS_NAME_CONFIG_KEY] = check_config_key,
+		[KS_NAME_PORT] = check_port,
+		[KS_NAME_C_IDENTIFIER] = check_identifier,
+		[KS_NAME_ENVIRONMENT] = check_environment,
+		[KS_NAME_HTTP_HEADER] = check_header,
+		[KS_NAME_WILDCARD_SUBDOMAIN] = check_wildcard,
 		[KS_NAME_PERCENT] = check_percent,
 	};
 	struct ks_name_errors errors = {.n = 0};

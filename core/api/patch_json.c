@@ -282,8 +282,8 @@ static bool same(const struct ks_value *a, const struct ks_value *b)
 	if (a->kind != KS_MAP)
 		return ks_value_equal_json(a, b);
 	for (uint32_t i = 0; i < a->n; i++) {
-		const struct ks_value *other = ks_str_eq(a->members[i].key, b->members[i].key) ? &b->members[i].value
-			: ks_value_get_str(NULL, b, a->members[i].key);
+		const struct ks_value *other =
+			ks_str_eq(a->members[i].key, b->members[i].key) ? &b->members[i].value : ks_value_get_str(NULL, b, a->members[i].key);
 
 		if (!other || !same(&a->members[i].value, other))
 			return false;
@@ -313,7 +313,11 @@ static bool test(struct patcher *p, const struct operation *op)
 
 static bool malformed(struct patcher *p, const struct ks_value *v, const char *where)
 {
-	const char *what = v->kind == KS_BOOL ? "bool" : v->kind == KS_STRING ? "string" : v->kind == KS_LIST ? "array" : v->kind == KS_MAP ? "object" : "number";
+	const char *what = v->kind == KS_BOOL ? "bool"
+		: v->kind == KS_STRING        ? "string"
+		: v->kind == KS_LIST          ? "array"
+		: v->kind == KS_MAP           ? "object"
+					      : "number";
 
 	return fail(p, -EINVAL, ks_arena_printf(p->arena, "error decoding patch: json: cannot unmarshal %s into Go %s", what, where));
 }
@@ -342,8 +346,8 @@ static bool check_list(struct patcher *p, const struct ks_value *patch)
 	for (uint32_t i = 0; i < patch->n; i++)
 		if (!check_operation(p, &patch->items[i]))
 			return false;
-	return patch->n <= MOST_OPERATIONS || fail(p, -E2BIG, ks_arena_printf(p->arena,
-		"The allowed maximum operations in a JSON patch is %d, got %u", MOST_OPERATIONS, patch->n));
+	return patch->n <= MOST_OPERATIONS ||
+		fail(p, -E2BIG, ks_arena_printf(p->arena, "The allowed maximum operations in a JSON patch is %d, got %u", MOST_OPERATIONS, patch->n));
 }
 
 static const struct {
@@ -351,7 +355,12 @@ static const struct {
 	bool (*run)(struct patcher *p, const struct operation *op);
 	bool from;
 } operations[] = {
-	{"add", add, false}, {"remove", take, false}, {"replace", replace, false}, {"move", move, true}, {"test", test, false}, {"copy", copy, true},
+	{"add", add, false},
+	{"remove", take, false},
+	{"replace", replace, false},
+	{"move", move, true},
+	{"test", test, false},
+	{"copy", copy, true},
 };
 
 static bool apply_operation(struct patcher *p, const struct ks_value *v)

@@ -31,13 +31,18 @@ bool ks_smp_no_merge_key(struct ks_smp *m, const struct ks_value *map, struct ks
 {
 	const char *text = ks_smp_print(m, map);
 
-	return ks_smp_fail(m, -EPROTO, text ? ks_arena_printf(m->arena, "map: %s does not contain declared merge key: %.*s", text, (int)key.n, key.p) : NULL);
+	return ks_smp_fail(
+		m, -EPROTO, text ? ks_arena_printf(m->arena, "map: %s does not contain declared merge key: %.*s", text, (int)key.n, key.p) : NULL);
 }
 
 bool ks_smp_bad_type(struct ks_smp *m, const char *expected, const struct ks_value *v)
 {
-	static const char *const names[] = {[KS_BOOL] = "bool", [KS_INT] = "int64", [KS_FLOAT] = "float64", [KS_STRING] = "string",
-		[KS_LIST] = "[]interface {}", [KS_MAP] = "map[string]interface {}"};
+	static const char *const names[] = {[KS_BOOL] = "bool",
+		[KS_INT] = "int64",
+		[KS_FLOAT] = "float64",
+		[KS_STRING] = "string",
+		[KS_LIST] = "[]interface {}",
+		[KS_MAP] = "map[string]interface {}"};
 	const char *name = v->kind < sizeof(names) / sizeof(names[0]) ? names[v->kind] : NULL;
 
 	return ks_smp_fail(m, -EPROTO, ks_arena_printf(m->arena, "expected a %s, but received a %s", expected, name ? name : "%!s(<nil>)"));
@@ -181,7 +186,8 @@ static void weave(const struct ranked *left, uint32_t n_left, const struct ranke
 	}
 }
 
-bool ks_smp_order(struct ks_smp *m, struct ks_value *merged, const struct ks_value *patch_order, const struct ks_value *server_order, struct ks_str key)
+bool ks_smp_order(
+	struct ks_smp *m, struct ks_value *merged, const struct ks_value *patch_order, const struct ks_value *server_order, struct ks_str key)
 {
 	struct ks_smp_index patch, server;
 	struct ranked *left, *right;
@@ -191,7 +197,7 @@ bool ks_smp_order(struct ks_smp *m, struct ks_value *merged, const struct ks_val
 	if (merged->n == 0)
 		return true;
 	if (!check_keys(m, merged, key) || !check_keys(m, patch_order, key) || !check_keys(m, server_order, key) ||
-	    !ks_smp_index_init(m, &patch, patch_order, key, 0) || !ks_smp_index_init(m, &server, server_order, key, 0))
+		!ks_smp_index_init(m, &patch, patch_order, key, 0) || !ks_smp_index_init(m, &server, server_order, key, 0))
 		return false;
 	left = ks_arena_alloc(m->arena, merged->n * sizeof(*left));
 	right = ks_arena_alloc(m->arena, merged->n * sizeof(*right));

@@ -50,7 +50,7 @@ static bool merge(struct ks_arena *arena, struct ks_value *object, const struct 
 		if (!place)
 			return false;
 		if (!(place->kind == KS_MAP && change->value.kind == KS_MAP ? merge(arena, place, &change->value)
-			: copy_pruned(arena, &change->value, place)))
+									    : copy_pruned(arena, &change->value, place)))
 			return false;
 	}
 	return true;

@@ -64,8 +64,9 @@ static bool no_field(struct ks_smp *m, uint16_t type, struct ks_str name)
 {
 	const char *whole = ks_schema_text(m->s, m->s->types[type].name), *dot = strrchr(whole, '.'), *quoted = ks_quote(m->arena, name);
 
-	return ks_smp_fail(m, -EPROTO, quoted ? ks_arena_printf(m->arena, "unable to find api field in struct %s for the json field %s",
-		dot ? dot + 1 : whole, quoted) : NULL);
+	return ks_smp_fail(m, -EPROTO,
+		quoted ? ks_arena_printf(m->arena, "unable to find api field in struct %s for the json field %s", dot ? dot + 1 : whole, quoted)
+		       : NULL);
 }
 
 static bool look_up(struct ks_smp *m, uint16_t type, struct ks_str name, struct meta *meta)
@@ -74,8 +75,8 @@ static bool look_up(struct ks_smp *m, uint16_t type, struct ks_str name, struct 
 	uint16_t slot;
 
 	if (strcmp(kind_of(m->s, type), "struct") != 0)
-		return ks_smp_fail(m, -EPROTO, ks_arena_printf(m->arena, "merging an object in json but data type is not struct, instead is: %s",
-			kind_of(m->s, type)));
+		return ks_smp_fail(m, -EPROTO,
+			ks_arena_printf(m->arena, "merging an object in json but data type is not struct, instead is: %s", kind_of(m->s, type)));
 	slot = m->s->types[type].class_ == KS_TYPE_STRUCT ? ks_schema_slot_fold(m->s, type, name.p, name.n) : KS_NO_SLOT;
 	if (slot == KS_NO_SLOT)
 		return no_field(m, type, name);
@@ -168,7 +169,11 @@ static bool unknown_directive(struct ks_smp *m, const struct ks_value *directive
 	if (!what || !where)
 		return ks_smp_fail(m, 0, NULL);
 	if (directive->kind == KS_INT || directive->kind == KS_FLOAT || directive->kind == KS_BOOL)
-		what = ks_arena_printf(m->arena, "%%!s(%s=%s)", directive->kind == KS_INT ? "int64" : directive->kind == KS_BOOL ? "bool" : "float64", what);
+		what = ks_arena_printf(m->arena, "%%!s(%s=%s)",
+			directive->kind == KS_INT            ? "int64"
+				: directive->kind == KS_BOOL ? "bool"
+							     : "float64",
+			what);
 	return ks_smp_fail(m, -EPROTO, what ? ks_arena_printf(m->arena, "unknown patch type: %s in map: %s", what, where) : NULL);
 }
 
@@ -206,7 +211,7 @@ static bool apply_retain_keys(struct ks_smp *m, struct ks_value *original, struc
 		struct ks_value name = ks_value_from_str(patch->members[i].key);
 
 		if (patch->members[i].value.kind == KS_NULL || has_prefix(patch->members[i].key, deletion_prefix) ||
-		    has_prefix(patch->members[i].key, order_prefix))
+			has_prefix(patch->members[i].key, order_prefix))
 			continue;
 		if (ks_smp_index_find(&names, &name) < 0)
 			return ks_smp_fail(m, -EINVAL, bad_retain_keys);
@@ -378,7 +383,7 @@ static bool merge_by_key(struct ks_smp *m, struct ks_value *original, struct ks_
 	if (meta->key.n == 0)
 		return ks_smp_fail(m, -EPROTO, ks_arena_printf(m->arena, "cannot merge lists without merge key for %s", kind_of(m->s, meta->type)));
 	if (!apply_item_directives(m, original, patch, meta->key, &rest) || !copy_list(m, original, &merged) ||
-	    !merge_items(m, &merged, &rest, meta->key, meta->type) || !ks_smp_order(m, &merged, &rest, original, meta->key))
+		!merge_items(m, &merged, &rest, meta->key, meta->type) || !ks_smp_order(m, &merged, &rest, original, meta->key))
 		return false;
 	*original = merged;
 	return true;
@@ -444,7 +449,8 @@ static bool check_order(struct ks_smp *m, const struct ks_value *patch, const st
 		return true;
 	x = ks_smp_print(m, patch);
 	y = ks_smp_print(m, order);
-	return ks_smp_fail(m, -EPROTO, x && y ? ks_arena_printf(m->arena, "The order in patch list:\n%s\n doesn't match $setElementOrder list:\n%s\n", x, y) : NULL);
+	return ks_smp_fail(m, -EPROTO,
+		x && y ? ks_arena_printf(m->arena, "The order in patch list:\n%s\n doesn't match $setElementOrder list:\n%s\n", x, y) : NULL);
 }
 
 /* Every item of a list in the directive has to be a map, where the field is merged by key. */
@@ -459,7 +465,8 @@ static bool check_order_items(struct ks_smp *m, const struct ks_value *list, con
 	return true;
 }
 
-static bool order_list(struct ks_smp *m, struct ks_value *original, struct ks_value *patch, struct ks_str name, const struct ks_value *order, uint16_t type)
+static bool order_list(
+	struct ks_smp *m, struct ks_value *original, struct ks_value *patch, struct ks_str name, const struct ks_value *order, uint16_t type)
 {
 	const struct ks_value *ours = ks_value_get_str(NULL, original, name);
 	struct ks_value *theirs = ks_value_get_str(NULL, patch, name), merged, server = {.kind = KS_LIST}, empty = {.kind = KS_LIST};
@@ -483,7 +490,7 @@ static bool order_list(struct ks_smp *m, struct ks_value *original, struct ks_va
 	if (ours && theirs && !merge_list(m, &merged, theirs, &meta, false))
 		return false;
 	if (!check_order_items(m, &merged, order, meta.key) || !element_kind(m, &server, theirs ? theirs : &empty, &kind) ||
-	    !ks_smp_order(m, &merged, order, &server, meta.key) || !set_member(m, original, name, &merged))
+		!ks_smp_order(m, &merged, order, &server, meta.key) || !set_member(m, original, name, &merged))
 		return false;
 	ks_value_remove(NULL, patch, name);
 	return true;

@@ -7,8 +7,7 @@
 
 typedef unsigned __int128 u128;
 
-static const char format_message[] =
-	"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+static const char format_message[] = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 static const char suffix_message[] = "unable to parse quantity's suffix";
 
 #define NANO_LIMIT ((__int128)(~(u128)0 >> 1))
@@ -74,11 +73,21 @@ static const struct {
 	const char *suffix;
 	struct scale scale;
 } suffixes[] = {
-	{"", {10, 0, KS_QUANTITY_DECIMAL_SI}},   {"n", {10, -9, KS_QUANTITY_DECIMAL_SI}}, {"u", {10, -6, KS_QUANTITY_DECIMAL_SI}},
-	{"m", {10, -3, KS_QUANTITY_DECIMAL_SI}}, {"k", {10, 3, KS_QUANTITY_DECIMAL_SI}},  {"M", {10, 6, KS_QUANTITY_DECIMAL_SI}},
-	{"G", {10, 9, KS_QUANTITY_DECIMAL_SI}},  {"T", {10, 12, KS_QUANTITY_DECIMAL_SI}}, {"P", {10, 15, KS_QUANTITY_DECIMAL_SI}},
-	{"E", {10, 18, KS_QUANTITY_DECIMAL_SI}}, {"Ki", {2, 10, KS_QUANTITY_BINARY_SI}},  {"Mi", {2, 20, KS_QUANTITY_BINARY_SI}},
-	{"Gi", {2, 30, KS_QUANTITY_BINARY_SI}},  {"Ti", {2, 40, KS_QUANTITY_BINARY_SI}},  {"Pi", {2, 50, KS_QUANTITY_BINARY_SI}},
+	{"", {10, 0, KS_QUANTITY_DECIMAL_SI}},
+	{"n", {10, -9, KS_QUANTITY_DECIMAL_SI}},
+	{"u", {10, -6, KS_QUANTITY_DECIMAL_SI}},
+	{"m", {10, -3, KS_QUANTITY_DECIMAL_SI}},
+	{"k", {10, 3, KS_QUANTITY_DECIMAL_SI}},
+	{"M", {10, 6, KS_QUANTITY_DECIMAL_SI}},
+	{"G", {10, 9, KS_QUANTITY_DECIMAL_SI}},
+	{"T", {10, 12, KS_QUANTITY_DECIMAL_SI}},
+	{"P", {10, 15, KS_QUANTITY_DECIMAL_SI}},
+	{"E", {10, 18, KS_QUANTITY_DECIMAL_SI}},
+	{"Ki", {2, 10, KS_QUANTITY_BINARY_SI}},
+	{"Mi", {2, 20, KS_QUANTITY_BINARY_SI}},
+	{"Gi", {2, 30, KS_QUANTITY_BINARY_SI}},
+	{"Ti", {2, 40, KS_QUANTITY_BINARY_SI}},
+	{"Pi", {2, 50, KS_QUANTITY_BINARY_SI}},
 	{"Ei", {2, 60, KS_QUANTITY_BINARY_SI}},
 };
 enum { N_SUFFIXES = sizeof(suffixes) / sizeof(suffixes[0]) };
@@ -194,7 +203,7 @@ static bool keeps_text(const struct parts *parts, const struct scale *scale, u12
 
 	if (scale->base == 2)
 		return parts->denom.n == 0 && 14 - (int64_t)digits - scale->exponent * 3 / 10 >= 0 &&
-		       ((uint64_t)((nano / (u128)giga) >> scale->exponent) & 7) != 0;
+			((uint64_t)((nano / (u128)giga) >> scale->exponent) & 7) != 0;
 	if (digits > 18 || e < -9 || parts->num.p[0] == '0')
 		return false;
 	return e % 3 == 0 && !ends_in_three_zeros(parts);

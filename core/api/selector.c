@@ -13,7 +13,19 @@
 /* ---- tokens ---- */
 
 enum token_kind {
-	T_END, T_CLOSE, T_COMMA, T_NOT, T_DOUBLE_EQUALS, T_EQUALS, T_GREATER, T_IDENTIFIER, T_IN, T_LESS, T_NOT_EQUALS, T_NOT_IN, T_OPEN,
+	T_END,
+	T_CLOSE,
+	T_COMMA,
+	T_NOT,
+	T_DOUBLE_EQUALS,
+	T_EQUALS,
+	T_GREATER,
+	T_IDENTIFIER,
+	T_IN,
+	T_LESS,
+	T_NOT_EQUALS,
+	T_NOT_IN,
+	T_OPEN,
 };
 
 struct token {
@@ -45,7 +57,15 @@ static const struct {
 	const char *text;
 	enum token_kind kind;
 } symbols[] = {
-	{"==", T_DOUBLE_EQUALS}, {"!=", T_NOT_EQUALS}, {"=", T_EQUALS}, {"!", T_NOT}, {"(", T_OPEN}, {")", T_CLOSE}, {",", T_COMMA}, {">", T_GREATER}, {"<", T_LESS},
+	{"==", T_DOUBLE_EQUALS},
+	{"!=", T_NOT_EQUALS},
+	{"=", T_EQUALS},
+	{"!", T_NOT},
+	{"(", T_OPEN},
+	{")", T_CLOSE},
+	{",", T_COMMA},
+	{">", T_GREATER},
+	{"<", T_LESS},
 };
 
 static struct token take(struct parser *p, enum token_kind kind, size_t n)
@@ -158,8 +178,10 @@ static bool check_numbers(struct parser *p, struct ks_label_requirement *r, stru
 		if (is_number(r->values[i], &r->number))
 			continue;
 		quoted = ks_quote(p->arena, r->values[i]);
-		if (!quoted || !complain(p, all, ks_arena_printf(p->arena,
-			"values[%u]: Invalid value: %s: for 'Gt', 'Lt' operators, the value must be an integer", i, quoted)))
+		if (!quoted ||
+			!complain(p, all,
+				ks_arena_printf(p->arena, "values[%u]: Invalid value: %s: for 'Gt', 'Lt' operators, the value must be an integer", i,
+					quoted)))
 			return fail(p, NULL);
 	}
 	return true;
@@ -177,7 +199,8 @@ static bool check_values(struct parser *p, const struct ks_label_requirement *r,
 		quoted = ks_quote(p->arena, r->values[i]);
 		if (!detail || !quoted)
 			return fail(p, NULL);
-		if (!complain(p, all, ks_arena_printf(p->arena, "values[%u][%.*s]: Invalid value: %s: %s", i, (int)r->key.n, r->key.p, quoted, detail)))
+		if (!complain(
+			    p, all, ks_arena_printf(p->arena, "values[%u][%.*s]: Invalid value: %s: %s", i, (int)r->key.n, r->key.p, quoted, detail)))
 			return false;
 	}
 	return true;
@@ -494,8 +517,8 @@ static bool add_label(struct parser *p, const struct ks_member *label)
 	return check_key(p, r.key, "key") && add_requirement(p, r);
 }
 
-int ks_label_selector_from_value(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *v, struct ks_selector **out_r,
-	const char **message_r)
+int ks_label_selector_from_value(
+	struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *v, struct ks_selector **out_r, const char **message_r)
 {
 	const struct ks_value *labels = ks_value_get(s, v, "matchLabels"), *expressions = ks_value_get(s, v, "matchExpressions");
 	struct parser p = {.arena = arena};

@@ -79,7 +79,8 @@ static int unescape(struct ks_arena *arena, struct ks_str text, struct ks_str *o
 				return say(arena, message_r, "invalid escape sequence", "\\", 1);
 			c = text.p[++i];
 			if (c != '\\' && c != ',' && c != '=')
-				return say(arena, message_r, "invalid escape sequence", text.p + i - 1, 1 + ks_utf8_next(text.p + i, text.n - i, &rune));
+				return say(
+					arena, message_r, "invalid escape sequence", text.p + i - 1, 1 + ks_utf8_next(text.p + i, text.n - i, &rune));
 		}
 		copy[n++] = c;
 	}

@@ -109,8 +109,7 @@ int ks_status_already_exists(struct ks_status *status, struct ks_arena *arena, c
 	return 409;
 }
 
-int ks_status_conflict(struct ks_status *status, struct ks_arena *arena, const char *group, const char *resource, struct ks_str name,
-	const char *why)
+int ks_status_conflict(struct ks_status *status, struct ks_arena *arena, const char *group, const char *resource, struct ks_str name, const char *why)
 {
 	ks_status_set(status, arena, 409, "Conflict", "Operation cannot be fulfilled on %s %s: %s", qualified(arena, group, resource),
 		quoted(arena, name), why);
@@ -118,8 +117,8 @@ int ks_status_conflict(struct ks_status *status, struct ks_arena *arena, const c
 	return 409;
 }
 
-int ks_status_forbidden(struct ks_status *status, struct ks_arena *arena, const char *group, const char *resource, struct ks_str name,
-	const char *why)
+int ks_status_forbidden(
+	struct ks_status *status, struct ks_arena *arena, const char *group, const char *resource, struct ks_str name, const char *why)
 {
 	if (!resource || !*resource)
 		ks_status_set(status, arena, 403, "Forbidden", "forbidden: %s", why);
@@ -165,8 +164,8 @@ int ks_status_generic(struct ks_status *status, struct ks_arena *arena, int code
 		reason = "AlreadyExists";
 	if (!message && code >= 500) {
 		reason = "InternalError";
-		message = ks_arena_printf(arena, "an error on the server (%s) has prevented the request from succeeding",
-			quoted(arena, ks_str_from(server_message)));
+		message = ks_arena_printf(
+			arena, "an error on the server (%s) has prevented the request from succeeding", quoted(arena, ks_str_from(server_message)));
 	}
 	if (!message)
 		message = ks_arena_printf(arena, "the server responded with the status code %d but did not return more information", code);

@@ -65,8 +65,8 @@ size_t ks_time_print(struct ks_time time, bool micro, char out[KS_TIME_TEXT])
 		days--;
 	}
 	date_of(days, &year, &month, &day);
-	n = snprintf(out, KS_TIME_TEXT, year < 0 ? "%05lld-%02d-%02dT%02d:%02d:%02d" : "%04lld-%02d-%02dT%02d:%02d:%02d", (long long)year,
-		month, day, (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
+	n = snprintf(out, KS_TIME_TEXT, year < 0 ? "%05lld-%02d-%02dT%02d:%02d:%02d" : "%04lld-%02d-%02dT%02d:%02d:%02d", (long long)year, month, day,
+		(int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
 	if (micro)
 		n += snprintf(out + n, KS_TIME_TEXT - (size_t)n, ".%06d", time.nanoseconds / 1000);
 	out[n++] = 'Z';
@@ -225,8 +225,7 @@ static bool zone(struct reader *r, int64_t *offset)
 		advance(r, 1);
 		return true;
 	}
-	if (z.n < 6 || z.p[3] != ':' || !is_digit(z, 1) || !is_digit(z, 2) || !is_digit(z, 4) || !is_digit(z, 5) ||
-	    (z.p[0] != '+' && z.p[0] != '-'))
+	if (z.n < 6 || z.p[3] != ':' || !is_digit(z, 1) || !is_digit(z, 2) || !is_digit(z, 4) || !is_digit(z, 5) || (z.p[0] != '+' && z.p[0] != '-'))
 		return cannot_parse(r, z, "Z07:00");
 	hours = (z.p[1] - '0') * 10 + z.p[2] - '0';
 	minutes = (z.p[4] - '0') * 10 + z.p[5] - '0';
@@ -246,10 +245,10 @@ static bool read_time(struct reader *r, bool micro, struct ks_time *out)
 	int32_t nanoseconds = 0;
 	const char *extra;
 
-	if (!number(r, "2006", 4, true, &year) || !literal(r, '-') || !ranged(r, "01", true, 1, 12, "month", &month) ||
-	    !literal(r, '-') || !number(r, "02", 2, true, &day) || !literal(r, 'T') || !ranged(r, "15", false, 0, 23, "hour", &hour) ||
-	    !literal(r, ':') || !ranged(r, "04", true, 0, 59, "minute", &minute) || !literal(r, ':') ||
-	    !ranged(r, "05", true, 0, 59, "second", &second) || !fraction(r, micro, &nanoseconds) || !zone(r, &offset))
+	if (!number(r, "2006", 4, true, &year) || !literal(r, '-') || !ranged(r, "01", true, 1, 12, "month", &month) || !literal(r, '-') ||
+		!number(r, "02", 2, true, &day) || !literal(r, 'T') || !ranged(r, "15", false, 0, 23, "hour", &hour) || !literal(r, ':') ||
+		!ranged(r, "04", true, 0, 59, "minute", &minute) || !literal(r, ':') || !ranged(r, "05", true, 0, 59, "second", &second) ||
+		!fraction(r, micro, &nanoseconds) || !zone(r, &offset))
 		return false;
 	if (r->rest.n) {
 		extra = quoted(r->arena, r->rest);
@@ -282,7 +281,14 @@ static const struct unit {
 	const char *name;
 	uint64_t nanoseconds;
 } units[] = {
-	{"ns", 1}, {"us", 1000}, {"\xc2\xb5s", 1000}, {"\xce\xbcs", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
+	{"ns", 1},
+	{"us", 1000},
+	{"\xc2\xb5s", 1000},
+	{"\xce\xbcs", 1000},
+	{"ms", 1000000},
+	{"s", 1000000000},
+	{"m", 60000000000},
+	{"h", 3600000000000},
 };
 
 static int bad_duration(struct ks_arena *arena, struct ks_str all, const char *why, struct ks_str unit, const char **message_r)

@@ -375,8 +375,7 @@ static bool equal(const struct comparison *how, const struct ks_value *a, const 
 	if (is_nothing(how, a) || is_nothing(how, b))
 		return is_nothing(how, a) == is_nothing(how, b);
 	if (a->kind != b->kind)
-		return how->json && (a->kind == KS_INT || a->kind == KS_FLOAT) && (b->kind == KS_INT || b->kind == KS_FLOAT) &&
-		       equal_numbers(a, b);
+		return how->json && (a->kind == KS_INT || a->kind == KS_FLOAT) && (b->kind == KS_INT || b->kind == KS_FLOAT) && equal_numbers(a, b);
 	switch (a->kind) {
 	case KS_BOOL:
 		return a->boolean == b->boolean;

@@ -237,7 +237,11 @@ static bool decode_scalar(struct decoder *d, const yaml_event_t *event, struct k
 	else
 		*out = ks_yaml_resolve(text);
 	if (out->kind == KS_FLOAT && !isfinite(out->number))
-		return fail(d, ks_arena_printf(d->arena, "json: unsupported value: %s", isnan(out->number) ? "NaN" : out->number > 0 ? "+Inf" : "-Inf"));
+		return fail(d,
+			ks_arena_printf(d->arena, "json: unsupported value: %s",
+				isnan(out->number)        ? "NaN"
+					: out->number > 0 ? "+Inf"
+							  : "-Inf"));
 	return true;
 }
 
@@ -429,7 +433,7 @@ static bool decode_member(struct decoder *d, const yaml_event_t *key_event, stru
 	if (is_merge_key(key_event))
 		return decode_next(d, &value, &line) && merge(d, set, map, &value);
 	if (!decode_node(d, key_event, &key) || !decode_next(d, &value, &line) || !key_text(d, &key, &name) ||
-	    !set_member(d, set, map, name, &value, &before))
+		!set_member(d, set, map, name, &value, &before))
 		return false;
 	return !before || report_duplicate(d, name, line);
 }
@@ -541,7 +545,8 @@ static bool decode_document(struct decoder *d, struct ks_value *out)
 	return true;
 }
 
-int ks_yaml_decode(struct ks_arena *arena, const char *yaml, size_t n, struct ks_value *out_r, struct ks_strict_errors *strict, const char **message_r)
+int ks_yaml_decode(
+	struct ks_arena *arena, const char *yaml, size_t n, struct ks_value *out_r, struct ks_strict_errors *strict, const char **message_r)
 {
 	struct decoder d = {.arena = arena, .strict = strict};
 	struct ks_value out = {.kind = KS_NULL};

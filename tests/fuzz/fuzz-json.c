@@ -15,8 +15,9 @@ enum { LIMIT = 64 << 20 };
 
 static uint16_t type_of(uint8_t choice)
 {
-	static const char *const names[] = {NULL, "io.k8s.api.core.v1.Pod", "io.k8s.api.core.v1.Secret", "io.k8s.api.core.v1.ResourceQuota", "io.k8s.api.coordination.v1.Lease",
-		"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition", "io.k8s.api.apps.v1.Deployment", "io.k8s.api.apps.v1.ControllerRevision"};
+	static const char *const names[] = {NULL, "io.k8s.api.core.v1.Pod", "io.k8s.api.core.v1.Secret", "io.k8s.api.core.v1.ResourceQuota",
+		"io.k8s.api.coordination.v1.Lease", "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
+		"io.k8s.api.apps.v1.Deployment", "io.k8s.api.apps.v1.ControllerRevision"};
 	const char *name = names[choice % (sizeof(names) / sizeof(names[0]))];
 
 	return name ? ks_schema_find_type(&ks_schema_builtin, name) : 0;
@@ -57,7 +58,8 @@ static void check_converted(struct ks_arena *arena, uint16_t type, const struct 
 	if (!type)
 		return;
 	assert(ks_value_to_free(arena, &ks_schema_builtin, v, &free_form));
-	assert(ks_value_convert(arena, &ks_schema_builtin, type, KS_DECODE_STRICT | KS_CONVERT_UNSTRUCTURED, &free_form, &again, &strict, &message) == 0);
+	assert(ks_value_convert(arena, &ks_schema_builtin, type, KS_DECODE_STRICT | KS_CONVERT_UNSTRUCTURED, &free_form, &again, &strict, &message) ==
+		0);
 	assert(strict.n == 0);
 	assert(ks_value_equal_json(v, &again)); /* 1e3 comes back as 1000 */
 }

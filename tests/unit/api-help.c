@@ -67,8 +67,8 @@ const char *ks_test_json(struct ks_arena *arena, const struct ks_value *v)
 const char *ks_test_decode(struct ks_arena *arena, const char *json, struct ks_value *out, struct ks_strict_errors *strict)
 {
 	const char *message = NULL;
-	int r = ks_json_decode(arena, &ks_schema_builtin, ks_test_type(arena, json), strict ? KS_DECODE_STRICT : 0, json, strlen(json), out, strict,
-		&message);
+	int r = ks_json_decode(
+		arena, &ks_schema_builtin, ks_test_type(arena, json), strict ? KS_DECODE_STRICT : 0, json, strlen(json), out, strict, &message);
 
 	assert_true(r == 0 || r == -22);
 	return r == 0 ? NULL : message;

@@ -40,7 +40,8 @@ static struct ks_value text(struct maker *m, const char *p, size_t n)
 
 static struct ks_value any_text(struct maker *m)
 {
-	static const char *const samples[] = {"x", "a/b", "<&>", "\"q\"\\", "\xc3\xa9\xf0\x9f\x98\x80", "\xe2\x80\xa8", "line\nline\ttab", "a much longer text than the others are", "\x01\x7f"};
+	static const char *const samples[] = {"x", "a/b", "<&>", "\"q\"\\", "\xc3\xa9\xf0\x9f\x98\x80", "\xe2\x80\xa8", "line\nline\ttab",
+		"a much longer text than the others are", "\x01\x7f"};
 	const char *sample = samples[roll(m, sizeof(samples) / sizeof(samples[0]))];
 
 	return text(m, sample, strlen(sample));
@@ -208,7 +209,9 @@ static void check(struct ks_arena *arena, uint16_t type, const struct ks_value *
 		fail_msg("not equal after decoding: %s", json);
 	assert_string_equal(ks_test_json(arena, &again), json);
 	assert_true(ks_value_to_free(arena, &ks_schema_builtin, v, &free_form));
-	assert_int_equal(ks_value_convert(arena, &ks_schema_builtin, type, KS_DECODE_STRICT | KS_CONVERT_UNSTRUCTURED, &free_form, &converted, &strict, &message), 0);
+	assert_int_equal(ks_value_convert(arena, &ks_schema_builtin, type, KS_DECODE_STRICT | KS_CONVERT_UNSTRUCTURED, &free_form, &converted,
+				 &strict, &message),
+		0);
 	assert_string_equal(ks_test_json(arena, &converted), json);
 	assert_true(ks_value_copy(arena, v, &again));
 	assert_true(ks_value_equal(v, &again));

@@ -27,15 +27,18 @@ static void test_zero_values_are_absent_unless_behind_a_pointer(void **state)
 {
 	struct ks_value v;
 
-	assert_null(ks_test_decode(*state, POD("\"spec\":{" CONTAINERS ",\"nodeName\":\"\",\"hostNetwork\":false,\"priority\":0,\"tolerations\":[],"
-		"\"nodeSelector\":{},\"securityContext\":{}}"), &v, NULL));
+	assert_null(ks_test_decode(*state,
+		POD("\"spec\":{" CONTAINERS ",\"nodeName\":\"\",\"hostNetwork\":false,\"priority\":0,\"tolerations\":[],"
+		    "\"nodeSelector\":{},\"securityContext\":{}}"),
+		&v, NULL));
 	assert_null(ks_value_at(&ks_schema_builtin, &v, "spec.nodeName"));
 	assert_null(ks_value_at(&ks_schema_builtin, &v, "spec.hostNetwork"));
 	assert_null(ks_value_at(&ks_schema_builtin, &v, "spec.tolerations"));
 	assert_null(ks_value_at(&ks_schema_builtin, &v, "spec.nodeSelector"));
 	assert_int_equal(ks_value_at(&ks_schema_builtin, &v, "spec.priority")->integer, 0);
 	assert_non_null(ks_value_at(&ks_schema_builtin, &v, "spec.securityContext"));
-	assert_string_equal(ks_test_json(*state, &v), "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":"
+	assert_string_equal(ks_test_json(*state, &v),
+		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":"
 		"[{\"name\":\"c\",\"image\":\"i\",\"resources\":{}}],\"securityContext\":{},\"priority\":0},\"status\":{}}");
 }
 
@@ -43,9 +46,10 @@ static void test_nulls(void **state)
 {
 	struct ks_value v;
 
-	assert_null(ks_test_decode(*state, POD("\"spec\":{" CONTAINERS ",\"nodeName\":null,\"priority\":null,\"tolerations\":null},\"status\":null"),
-		&v, NULL));
-	assert_string_equal(ks_test_json(*state, &v), "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":"
+	assert_null(ks_test_decode(
+		*state, POD("\"spec\":{" CONTAINERS ",\"nodeName\":null,\"priority\":null,\"tolerations\":null},\"status\":null"), &v, NULL));
+	assert_string_equal(ks_test_json(*state, &v),
+		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":"
 		"[{\"name\":\"c\",\"image\":\"i\",\"resources\":{}}]},\"status\":{}}");
 }
 
@@ -53,7 +57,8 @@ static void test_null_items_are_zero_values(void **state)
 {
 	struct ks_value v;
 
-	assert_null(ks_test_decode(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"finalizers\":[null]},\"data\":{\"k\":null}}", &v, NULL));
+	assert_null(ks_test_decode(
+		*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"finalizers\":[null]},\"data\":{\"k\":null}}", &v, NULL));
 	assert_string_equal(ks_test_json(*state, &v),
 		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"finalizers\":[\"\"]},\"data\":{\"k\":\"\"}}");
 }
@@ -63,7 +68,8 @@ static void test_fields_without_omitempty_show_their_zero_value(void **state)
 	struct ks_value v;
 
 	assert_null(ks_test_decode(*state, "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"}", &v, NULL));
-	assert_string_equal(ks_test_json(*state, &v), "{\"kind\":\"Deployment\",\"apiVersion\":\"apps/v1\",\"metadata\":{},\"spec\":{\"selector\":null,"
+	assert_string_equal(ks_test_json(*state, &v),
+		"{\"kind\":\"Deployment\",\"apiVersion\":\"apps/v1\",\"metadata\":{},\"spec\":{\"selector\":null,"
 		"\"template\":{\"metadata\":{},\"spec\":{\"containers\":null}},\"strategy\":{}},\"status\":{}}");
 }
 
@@ -72,18 +78,26 @@ static void test_go_structs_ignore_omitempty(void **state)
 	struct ks_value v;
 
 	assert_null(ks_test_decode(*state, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"involvedObject\":{}}", &v, NULL));
-	assert_string_equal(ks_test_json(*state, &v), "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{},\"involvedObject\":{},\"source\":{},"
+	assert_string_equal(ks_test_json(*state, &v),
+		"{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{},\"involvedObject\":{},\"source\":{},"
 		"\"firstTimestamp\":null,\"lastTimestamp\":null,\"eventTime\":null,\"reportingComponent\":\"\",\"reportingInstance\":\"\"}");
 }
 
 static void test_canonical_scalars(void **state)
 {
 	static const char *const pairs[][2] = {
-		{"\"1000m\"", "1"}, {"0.5", "500m"}, {"\"1024Ki\"", "1Mi"}, {"\"1e3\"", "1e3"}, {"\"1.500\"", "1.500"}, {"\" 2Gi \"", "2Gi"}, {"7", "7"},
+		{"\"1000m\"", "1"},
+		{"0.5", "500m"},
+		{"\"1024Ki\"", "1Mi"},
+		{"\"1e3\"", "1e3"},
+		{"\"1.500\"", "1.500"},
+		{"\" 2Gi \"", "2Gi"},
+		{"7", "7"},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		const char *json = ks_arena_printf(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ResourceQuota\",\"spec\":{\"hard\":{\"x\":%s}}}", pairs[i][0]);
+		const char *json =
+			ks_arena_printf(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ResourceQuota\",\"spec\":{\"hard\":{\"x\":%s}}}", pairs[i][0]);
 		struct ks_value v;
 
 		assert_null(ks_test_decode(*state, json, &v, NULL));
@@ -95,14 +109,15 @@ static void test_times_are_kept_in_utc(void **state)
 {
 	struct ks_value v;
 
-	assert_null(ks_test_decode(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"creationTimestamp\":\"2026-01-02T03:04:05.9+02:00\"}}",
-		&v, NULL));
+	assert_null(ks_test_decode(*state,
+		"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"creationTimestamp\":\"2026-01-02T03:04:05.9+02:00\"}}", &v, NULL));
 	assert_true(ks_str_is(ks_value_str(ks_value_at(&ks_schema_builtin, &v, "metadata.creationTimestamp")), "2026-01-02T01:04:05Z"));
 }
 
 static void test_raw_parts_keep_their_order(void **state)
 {
-	static const char json[] = "{\"kind\":\"ControllerRevision\",\"apiVersion\":\"apps/v1\",\"metadata\":{},\"data\":{\"z\":1,\"a\":{\"c\":0,\"b\":\"\"}},\"revision\":1}";
+	static const char json[] = "{\"kind\":\"ControllerRevision\",\"apiVersion\":\"apps/"
+				   "v1\",\"metadata\":{},\"data\":{\"z\":1,\"a\":{\"c\":0,\"b\":\"\"}},\"revision\":1}";
 	struct ks_value v;
 
 	assert_null(ks_test_decode(*state, json, &v, NULL));
@@ -126,16 +141,21 @@ static void test_wrong_types_are_told_with_struct_and_path(void **state)
 		const char *json, *message;
 	} cases[] = {
 		{POD("\"spec\":\"x\""), "json: cannot unmarshal string into Go struct field Pod.spec of type v1.PodSpec"},
-		{POD("\"spec\":{" CONTAINERS ",\"nodeName\":5}"), "json: cannot unmarshal number into Go struct field PodSpec.spec.nodeName of type string"},
-		{POD("\"spec\":{" CONTAINERS ",\"priority\":1.5}"), "json: cannot unmarshal number 1.5 into Go struct field PodSpec.spec.priority of type int32"},
+		{POD("\"spec\":{" CONTAINERS ",\"nodeName\":5}"),
+			"json: cannot unmarshal number into Go struct field PodSpec.spec.nodeName of type string"},
+		{POD("\"spec\":{" CONTAINERS ",\"priority\":1.5}"),
+			"json: cannot unmarshal number 1.5 into Go struct field PodSpec.spec.priority of type int32"},
 		{POD("\"spec\":{" CONTAINERS ",\"priority\":2147483648}"),
 			"json: cannot unmarshal number 2147483648 into Go struct field PodSpec.spec.priority of type int32"},
-		{POD("\"spec\":{\"containers\":[[]]}"), "json: cannot unmarshal array into Go struct field PodSpec.spec.containers of type v1.Container"},
-		{POD("\"spec\":{\"containers\":\"x\"}"), "json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container"},
+		{POD("\"spec\":{\"containers\":[[]]}"),
+			"json: cannot unmarshal array into Go struct field PodSpec.spec.containers of type v1.Container"},
+		{POD("\"spec\":{\"containers\":\"x\"}"),
+			"json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container"},
 		{POD("\"spec\":{\"volumes\":[{\"name\":\"v\",\"nfs\":[]}]}"),
 			"json: cannot unmarshal array into Go struct field Volume.spec.volumes.VolumeSource.nfs of type v1.NFSVolumeSource"},
 		{POD("\"spec\":{\"containers\":[{\"readinessProbe\":{\"tcpSocket\":{\"port\":{}}}}]}"),
-			"json: cannot unmarshal object into Go struct field TCPSocketAction.spec.containers.readinessProbe.ProbeHandler.tcpSocket.port of type int32"},
+			"json: cannot unmarshal object into Go struct field "
+			"TCPSocketAction.spec.containers.readinessProbe.ProbeHandler.tcpSocket.port of type int32"},
 		{POD("\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"cpu\":\"lots\"}}}]}"),
 			"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
 		{"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"labels\":{\"a\":1}}}",
@@ -230,10 +250,13 @@ static void test_strict_errors_come_in_order_with_paths(void **state)
 	struct ks_strict_errors strict = {0};
 	struct ks_value v;
 
-	assert_null(ks_test_decode(*state, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"labels\":{\"a\":\"1\",\"a\":\"2\"}},"
-		"\"spec\":{\"containers\":[{\"name\":\"c\",\"foo\":{\"bar\":1,\"bar\":2}}],\"hostname\":\"x\",\"hostname\":\"y\",\"restartpolicy\":\"Never\"},\"zzz\":null}",
+	assert_null(ks_test_decode(*state,
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"labels\":{\"a\":\"1\",\"a\":\"2\"}},"
+		"\"spec\":{\"containers\":[{\"name\":\"c\",\"foo\":{\"bar\":1,\"bar\":2}}],\"hostname\":\"x\",\"hostname\":\"y\",\"restartpolicy\":"
+		"\"Never\"},\"zzz\":null}",
 		&v, &strict));
-	assert_string_equal(ks_test_strict(*state, &strict), "duplicate field \"metadata.labels.a\"; unknown field \"spec.containers[0].foo\"; "
+	assert_string_equal(ks_test_strict(*state, &strict),
+		"duplicate field \"metadata.labels.a\"; unknown field \"spec.containers[0].foo\"; "
 		"duplicate field \"spec.hostname\"; unknown field \"spec.restartpolicy\"; unknown field \"zzz\"");
 	assert_true(ks_str_is(ks_value_str(ks_value_at(&ks_schema_builtin, &v, "spec.hostname")), "y"));
 	assert_true(ks_str_is(ks_value_str(ks_value_at(&ks_schema_builtin, &v, "metadata.labels.a")), "2"));
@@ -268,7 +291,8 @@ static void test_peek_kind(void **state)
 	assert_true(ks_str_is(kind, "Pod"));
 	assert_true(ks_str_is(api_version, "v1"));
 	assert_int_equal(ks_json_peek_kind(*state, "[]", 2, &api_version, &kind, &message), -22);
-	assert_string_equal(message, "json: cannot unmarshal array into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
+	assert_string_equal(message,
+		"json: cannot unmarshal array into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
 		"Kind string \"json:\\\"kind,omitempty\\\"\" }");
 	assert_int_equal(ks_json_peek_kind(*state, "{\"kind\":5}", 10, &api_version, &kind, &message), -22);
 	assert_string_equal(message, "json: cannot unmarshal number into Go struct field .kind of type string");
@@ -282,8 +306,19 @@ static void test_floats_as_go_prints_them(void **state)
 		double value;
 		const char *text;
 	} cases[] = {
-		{0, "0"}, {1, "1"}, {-2.5, "-2.5"}, {0.1, "0.1"}, {1e20, "100000000000000000000"}, {1e21, "1e+21"}, {1e-6, "0.000001"}, {1.5e-7, "1.5e-7"},
-		{1e-10, "1e-10"}, {9.223372036854775808e18, "9223372036854776000"}, {123456.789, "123456.789"}, {5e-324, "5e-324"}, {1.7976931348623157e308, "1.7976931348623157e+308"},
+		{0, "0"},
+		{1, "1"},
+		{-2.5, "-2.5"},
+		{0.1, "0.1"},
+		{1e20, "100000000000000000000"},
+		{1e21, "1e+21"},
+		{1e-6, "0.000001"},
+		{1.5e-7, "1.5e-7"},
+		{1e-10, "1e-10"},
+		{9.223372036854775808e18, "9223372036854776000"},
+		{123456.789, "123456.789"},
+		{5e-324, "5e-324"},
+		{1.7976931348623157e308, "1.7976931348623157e+308"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -300,7 +335,8 @@ static void test_the_place_of_the_resource_version(void **state)
 	size_t at;
 	bool comma;
 
-	assert_null(ks_test_decode(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"7\"}}", &v, NULL));
+	assert_null(ks_test_decode(
+		*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"7\"}}", &v, NULL));
 	ks_buf_init(&out);
 	ks_json_encode_object(&ks_schema_builtin, &v, &out, &at, &comma);
 	assert_int_equal(out.len, strlen("{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\"}}"));

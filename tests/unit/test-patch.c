@@ -20,7 +20,8 @@ typedef int patch_function(struct ks_arena *arena, struct ks_value *object, cons
 
 static int strategic(struct ks_arena *arena, struct ks_value *object, const struct ks_value *patch, const char **message_r)
 {
-	return ks_patch_strategic(arena, &ks_schema_builtin, ks_schema_find_type(&ks_schema_builtin, "io.k8s.api.apps.v1.Deployment"), object, patch, message_r);
+	return ks_patch_strategic(
+		arena, &ks_schema_builtin, ks_schema_find_type(&ks_schema_builtin, "io.k8s.api.apps.v1.Deployment"), object, patch, message_r);
 }
 
 /* A row without a message checks the code alone. */
@@ -61,7 +62,8 @@ static void test_json_patch_members(void **state)
 		{"{\"a\":{\"x/y~\":1}}", "[{\"op\":\"replace\",\"path\":\"/a/x~1y~0\",\"value\":2}]", "{\"a\":{\"x/y~\":2}}", 0},
 		{"{\"a\":1}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/b\"}]", "{\"b\":1}", 0},
 		{"{\"a\":1}", "[{\"op\":\"move\",\"from\":\"/x\",\"path\":\"/b\"}]", NULL, -EPERM},
-		{"{\"a\":[1]}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/b\"},{\"op\":\"add\",\"path\":\"/b/-\",\"value\":2}]", "{\"a\":[1],\"b\":[1,2]}", 0},
+		{"{\"a\":[1]}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/b\"},{\"op\":\"add\",\"path\":\"/b/-\",\"value\":2}]",
+			"{\"a\":[1],\"b\":[1,2]}", 0},
 		{"{\"a\":1}", "[{\"op\":\"copy\",\"from\":\"/none\",\"path\":\"/b\"}]", "{\"a\":1,\"b\":null}", 0},
 		{"{\"a\":1}", "[{\"op\":\"ADD\",\"path\":\"/b\",\"value\":1}]", NULL, -EPERM},
 		{"{\"a\":1}", "[null]", NULL, -EPERM},
@@ -95,7 +97,8 @@ static void test_json_patch_tests(void **state)
 		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":\"1\"}]", NULL, -EPERM},
 		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/none\",\"value\":null}]", "{\"a\":1}", 0},
 		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/a\"}]", NULL, -EPERM},
-		{"{\"a\":{\"x\":1,\"y\":[2]}}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"y\":[2],\"x\":1}}]", "{\"a\":{\"x\":1,\"y\":[2]}}", 0},
+		{"{\"a\":{\"x\":1,\"y\":[2]}}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"y\":[2],\"x\":1}}]", "{\"a\":{\"x\":1,\"y\":[2]}}",
+			0},
 		{"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"\",\"value\":{\"a\":1}}]", "{\"a\":1}", 0},
 	};
 
@@ -107,7 +110,8 @@ static void test_malformed_json_patches(void **state)
 	static const struct row rows[] = {
 		{"{}", "{}", "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp", -EINVAL},
 		{"{}", "[\"x\"]", "error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp", -EINVAL},
-		{"{}", "[{\"op\":5}]", "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string", -EINVAL},
+		{"{}", "[{\"op\":5}]", "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string",
+			-EINVAL},
 	};
 
 	CHECK(ks_patch_json, rows);
@@ -174,7 +178,8 @@ static void test_lists_are_merged_by_key(void **state)
 		{WEB(ONE), WEB("{\"name\":\"one\",\"env\":null}"), WEB("{\"name\":\"one\",\"image\":\"a\"}"), 0},
 		{WEB(ONE), WEB("{\"image\":\"x\"}"), "map: map[image:x] does not contain declared merge key: name", -EPROTO},
 		{WEB(ONE), WEB("{\"$patch\":\"merge\",\"name\":\"one\"}"), "merging lists cannot yet be specified in the patch", -EPROTO},
-		{WEB(ONE), WEB("{\"$patch\":\"explode\",\"name\":\"one\"}"), "unknown patch type: explode in map: map[$patch:explode name:one]", -EPROTO},
+		{WEB(ONE), WEB("{\"$patch\":\"explode\",\"name\":\"one\"}"), "unknown patch type: explode in map: map[$patch:explode name:one]",
+			-EPROTO},
 		{"{}", WEB("{\"$patch\":\"delete\",\"name\":\"one\"},{\"name\":\"x\",\"env\":null}"), WEB("{\"name\":\"x\"}"), 0},
 	};
 
@@ -184,13 +189,17 @@ static void test_lists_are_merged_by_key(void **state)
 static void test_lists_of_scalars(void **state)
 {
 	static const struct row rows[] = {
-		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"finalizers\":[\"c\",\"a\"]}}", "{\"metadata\":{\"finalizers\":[\"c\",\"a\",\"b\"]}}", 0},
-		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}}", "{\"metadata\":{\"finalizers\":[\"b\"]}}", 0},
-		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"$setElementOrder/finalizers\":[\"b\",\"a\"]}}", "{\"metadata\":{\"finalizers\":[\"b\",\"a\"]}}", 0},
+		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"finalizers\":[\"c\",\"a\"]}}",
+			"{\"metadata\":{\"finalizers\":[\"c\",\"a\",\"b\"]}}", 0},
+		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}}",
+			"{\"metadata\":{\"finalizers\":[\"b\"]}}", 0},
+		{"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}", "{\"metadata\":{\"$setElementOrder/finalizers\":[\"b\",\"a\"]}}",
+			"{\"metadata\":{\"finalizers\":[\"b\",\"a\"]}}", 0},
 		{"{\"metadata\":{\"finalizers\":[\"a\"]}}", "{\"metadata\":{\"$setElementOrder/finalizers\":[\"c\"],\"finalizers\":[\"x\"]}}",
 			"The order in patch list:\n[x]\n doesn't match $setElementOrder list:\n[c]\n", -EPROTO},
 		{"{\"metadata\":{}}", "{\"metadata\":{\"$deleteFromPrimitiveList\":[\"a\"]}}", "invalid patch format of primitive list", -EINVAL},
-		{WEB("{\"name\":\"one\",\"args\":[\"a\",\"b\"]}"), WEB("{\"name\":\"one\",\"args\":[\"c\"]}"), WEB("{\"name\":\"one\",\"args\":[\"c\"]}"), 0},
+		{WEB("{\"name\":\"one\",\"args\":[\"a\",\"b\"]}"), WEB("{\"name\":\"one\",\"args\":[\"c\"]}"),
+			WEB("{\"name\":\"one\",\"args\":[\"c\"]}"), 0},
 	};
 
 	CHECK(strategic, rows);
@@ -202,7 +211,8 @@ static void test_the_order_of_lists(void **state)
 {
 	static const struct row rows[] = {
 		{WEB(ONE "," TWO), ORDER("[{\"name\":\"two\"},{\"name\":\"one\"}]", ""), WEB(TWO "," ONE), 0},
-		{WEB(ONE "," TWO), ORDER("[{\"name\":\"x\"},{\"name\":\"two\"},{\"name\":\"one\"}]", ",\"containers\":[{\"name\":\"x\"}]"), WEB("{\"name\":\"x\"}," TWO "," ONE), 0},
+		{WEB(ONE "," TWO), ORDER("[{\"name\":\"x\"},{\"name\":\"two\"},{\"name\":\"one\"}]", ",\"containers\":[{\"name\":\"x\"}]"),
+			WEB("{\"name\":\"x\"}," TWO "," ONE), 0},
 		{WEB(ONE), ORDER("[\"two\"]", ""), "value for key 0 is not a map", -EPROTO},
 		{WEB(ONE), ORDER("\"two\"", ""), "expected a []interface {}, but received a string", -EPROTO},
 		{WEB(ONE), ORDER("[{\"image\":\"x\"}]", ""), "map: map[image:x] does not contain declared merge key: name", -EPROTO},
@@ -218,12 +228,16 @@ static void test_the_order_of_lists(void **state)
 static void test_directives_of_maps(void **state)
 {
 	static const struct row rows[] = {
-		{"{\"metadata\":{\"labels\":{\"a\":\"1\"}}}", "{\"metadata\":{\"labels\":{\"$patch\":\"replace\",\"b\":\"2\"}}}", "{\"metadata\":{\"labels\":{\"b\":\"2\"}}}", 0},
-		{"{\"metadata\":{\"labels\":{\"a\":\"1\"}}}", "{\"metadata\":{\"labels\":{\"$patch\":\"delete\"}}}", "{\"metadata\":{\"labels\":{}}}", 0},
+		{"{\"metadata\":{\"labels\":{\"a\":\"1\"}}}", "{\"metadata\":{\"labels\":{\"$patch\":\"replace\",\"b\":\"2\"}}}",
+			"{\"metadata\":{\"labels\":{\"b\":\"2\"}}}", 0},
+		{"{\"metadata\":{\"labels\":{\"a\":\"1\"}}}", "{\"metadata\":{\"labels\":{\"$patch\":\"delete\"}}}", "{\"metadata\":{\"labels\":{}}}",
+			0},
 		{"{\"metadata\":{}}", "{\"metadata\":{\"labels\":{\"$patch\":\"explode\"}}}", "{\"metadata\":{}}", 0},
 		{"{\"spec\":{\"strategy\":{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"maxSurge\":1}}}}",
-			"{\"spec\":{\"strategy\":{\"$retainKeys\":[\"type\"],\"type\":\"Recreate\"}}}", "{\"spec\":{\"strategy\":{\"type\":\"Recreate\"}}}", 0},
-		{"{\"spec\":{\"strategy\":{}}}", "{\"spec\":{\"strategy\":{\"$retainKeys\":[\"x\"],\"type\":\"Recreate\"}}}", "invalid patch format of retainKeys", -EINVAL},
+			"{\"spec\":{\"strategy\":{\"$retainKeys\":[\"type\"],\"type\":\"Recreate\"}}}",
+			"{\"spec\":{\"strategy\":{\"type\":\"Recreate\"}}}", 0},
+		{"{\"spec\":{\"strategy\":{}}}", "{\"spec\":{\"strategy\":{\"$retainKeys\":[\"x\"],\"type\":\"Recreate\"}}}",
+			"invalid patch format of retainKeys", -EINVAL},
 		{"{\"spec\":{\"replicas\":1}}", "{\"spec\":{\"replicas\":null,\"paused\":null}}", "{\"spec\":{}}", 0},
 		{"{}", "[]", "json: cannot unmarshal array into Go value of type map[string]interface {}", -EINVAL},
 	};

@@ -16,11 +16,42 @@
 static void test_canonical_quantities(void **state)
 {
 	static const char *const pairs[][2] = {
-		{"0", "0"}, {"0.0", "0"}, {"0Mi", "0"}, {"1000m", "1"}, {"0.5", "500m"}, {"1024", "1024"}, {"1024Ki", "1Mi"}, {"1023Ki", "1023Ki"}, {"1.5Gi", "1536Mi"},
-		{"0.5Mi", "512Ki"}, {"0.0001Ki", "102400u"}, {"100", "100"}, {"1000", "1k"}, {"1500", "1500"}, {"1e3", "1e3"}, {"12e2", "1200"}, {"1E-3", "1E-3"}, {"0.1n", "1n"},
-		{"1.23456789012", "1234567891n"}, {"-1.1n", "-2n"}, {"+5", "+5"}, {"1.500", "1.500"}, {"5.", "5."}, {".5", "500m"}, {"100Ei", "9223372036854775807"},
-		{"8Ki", "8Ki"}, {"1Ki", "1Ki"}, {"512Mi", "512Mi"}, {"1048576Ki", "1Gi"}, {"10000000000000000000000000000000000000000e3", "10000000000000000000000000000000000000000e3"},
-		{"3M", "3M"}, {"1000000k", "1G"}, {"00012", "00012"}, {"1e-9", "1e-9"}, {"1m", "1m"}, {"1536Ki", "1536Ki"},
+		{"0", "0"},
+		{"0.0", "0"},
+		{"0Mi", "0"},
+		{"1000m", "1"},
+		{"0.5", "500m"},
+		{"1024", "1024"},
+		{"1024Ki", "1Mi"},
+		{"1023Ki", "1023Ki"},
+		{"1.5Gi", "1536Mi"},
+		{"0.5Mi", "512Ki"},
+		{"0.0001Ki", "102400u"},
+		{"100", "100"},
+		{"1000", "1k"},
+		{"1500", "1500"},
+		{"1e3", "1e3"},
+		{"12e2", "1200"},
+		{"1E-3", "1E-3"},
+		{"0.1n", "1n"},
+		{"1.23456789012", "1234567891n"},
+		{"-1.1n", "-2n"},
+		{"+5", "+5"},
+		{"1.500", "1.500"},
+		{"5.", "5."},
+		{".5", "500m"},
+		{"100Ei", "9223372036854775807"},
+		{"8Ki", "8Ki"},
+		{"1Ki", "1Ki"},
+		{"512Mi", "512Mi"},
+		{"1048576Ki", "1Gi"},
+		{"10000000000000000000000000000000000000000e3", "10000000000000000000000000000000000000000e3"},
+		{"3M", "3M"},
+		{"1000000k", "1G"},
+		{"00012", "00012"},
+		{"1e-9", "1e-9"},
+		{"1m", "1m"},
+		{"1536Ki", "1536Ki"},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
@@ -82,8 +113,12 @@ static void test_quantity_arithmetic(void **state)
 static void test_times_round_trip(void **state)
 {
 	static const char *const pairs[][2] = {
-		{"1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z"}, {"2024-02-29T23:59:59Z", "2024-02-29T23:59:59Z"}, {"2026-01-02T03:04:05+05:30", "2026-01-01T21:34:05Z"},
-		{"0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"}, {"9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59Z"}, {"2026-01-02T3:04:05Z", "2026-01-02T03:04:05Z"},
+		{"1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z"},
+		{"2024-02-29T23:59:59Z", "2024-02-29T23:59:59Z"},
+		{"2026-01-02T03:04:05+05:30", "2026-01-01T21:34:05Z"},
+		{"0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"},
+		{"9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59Z"},
+		{"2026-01-02T3:04:05Z", "2026-01-02T03:04:05Z"},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
@@ -105,15 +140,19 @@ static void test_times_are_refused_in_go_s_words(void **state)
 		const char *message;
 	} cases[] = {
 		{"", false, "parsing time \"\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"\" as \"2006\""},
-		{"1999-01-02 03:04:05", false, "parsing time \"1999-01-02 03:04:05\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \" 03:04:05\" as \"T\""},
+		{"1999-01-02 03:04:05", false,
+			"parsing time \"1999-01-02 03:04:05\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \" 03:04:05\" as \"T\""},
 		{"1999-13-02T03:04:05Z", false, "parsing time \"1999-13-02T03:04:05Z\": month out of range"},
 		{"1999-02-29T03:04:05Z", false, "parsing time \"1999-02-29T03:04:05Z\": day out of range"},
 		{"1999-02-20T24:04:05Z", false, "parsing time \"1999-02-20T24:04:05Z\": hour out of range"},
 		{"1999-02-20T03:04:05Zx", false, "parsing time \"1999-02-20T03:04:05Zx\": extra text: \"x\""},
-		{"1999-01-02T03:04:05.123Z", true, "parsing time \"1999-01-02T03:04:05.123Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \".123Z\" as \".000000\""},
-		{"1999-01-02T03:04:05Z", true, "parsing time \"1999-01-02T03:04:05Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \"Z\" as \".000000\""},
+		{"1999-01-02T03:04:05.123Z", true,
+			"parsing time \"1999-01-02T03:04:05.123Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \".123Z\" as \".000000\""},
+		{"1999-01-02T03:04:05Z", true,
+			"parsing time \"1999-01-02T03:04:05Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \"Z\" as \".000000\""},
 		{"1999-01-02T03:04:05.123456789Z", true,
-			"parsing time \"1999-01-02T03:04:05.123456789Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \"789Z\" as \"Z07:00\""},
+			"parsing time \"1999-01-02T03:04:05.123456789Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \"789Z\" as "
+			"\"Z07:00\""},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -128,7 +167,15 @@ static void test_times_are_refused_in_go_s_words(void **state)
 static void test_durations(void **state)
 {
 	static const char *const pairs[][2] = {
-		{"0", "0s"}, {"1h30m", "1h30m0s"}, {"1.5s", "1.5s"}, {"100ms", "100ms"}, {"-1.5h", "-1h30m0s"}, {"90s", "1m30s"}, {"3us", "3\xc2\xb5s"}, {"7ns", "7ns"}, {"1h0m0.001s", "1h0m0.001s"},
+		{"0", "0s"},
+		{"1h30m", "1h30m0s"},
+		{"1.5s", "1.5s"},
+		{"100ms", "100ms"},
+		{"-1.5h", "-1h30m0s"},
+		{"90s", "1m30s"},
+		{"3us", "3\xc2\xb5s"},
+		{"7ns", "7ns"},
+		{"1h0m0.001s", "1h0m0.001s"},
 	};
 	const char *message;
 	int64_t n;
@@ -156,7 +203,8 @@ static void test_base64(void **state)
 	static const struct {
 		const char *text;
 		int bad; /* -1: good */
-	} cases[] = {{"", -1}, {"YQ==", -1}, {"YWI=", -1}, {"YWJj", -1}, {"YW\nJj", -1}, {"@@@", 0}, {"other", 4}, {"Not Valid!", 3}, {"YQ=", 3}, {"YQ==x", 4}, {"Y", 0}, {"=", 0}};
+	} cases[] = {{"", -1}, {"YQ==", -1}, {"YWI=", -1}, {"YWJj", -1}, {"YW\nJj", -1}, {"@@@", 0}, {"other", 4}, {"Not Valid!", 3}, {"YQ=", 3},
+		{"YQ==x", 4}, {"Y", 0}, {"=", 0}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -199,17 +247,39 @@ static void test_forms_of_names(void **state)
 		const char *text;
 		const char *message; /* the beginning of the first; NULL: good */
 	} cases[] = {
-		{KS_NAME_DNS1123_LABEL, "my-name", NULL}, {KS_NAME_DNS1123_LABEL, "a.b", "must not contain dots"}, {KS_NAME_DNS1123_LABEL, "-a", "a lowercase RFC 1123 label must"},
-		{KS_NAME_DNS1123_LABEL, "", "a lowercase RFC 1123 label must"}, {KS_NAME_DNS1123_SUBDOMAIN, "a.b-c.d1", NULL},
-		{KS_NAME_DNS1123_SUBDOMAIN, "a..b", "a lowercase RFC 1123 subdomain must"}, {KS_NAME_DNS1123_SUBDOMAIN, "A", "a lowercase RFC 1123 subdomain must"},
-		{KS_NAME_DNS1035_LABEL, "1a", "a DNS-1035 label must"}, {KS_NAME_DNS1035_LABEL, "a1", NULL}, {KS_NAME_LABEL_KEY, "example.com/My_Name.x", NULL},
-		{KS_NAME_LABEL_KEY, "/x", "prefix part must be non-empty"}, {KS_NAME_LABEL_KEY, "a/b/c", "a valid label key must consist of"},
-		{KS_NAME_LABEL_KEY, "a/", "name part must be non-empty"}, {KS_NAME_LABEL_VALUE, "", NULL}, {KS_NAME_LABEL_VALUE, "-x", "a valid label must be"},
-		{KS_NAME_PATH_SEGMENT, "system:x", NULL}, {KS_NAME_PATH_SEGMENT, "a/b", "may not contain '/'"}, {KS_NAME_PATH_SEGMENT, "..", "may not be '..'"},
-		{KS_NAME_CONFIG_KEY, "a.b_c", NULL}, {KS_NAME_CONFIG_KEY, "..a", "must not start with '..'"}, {KS_NAME_PORT, "http", NULL}, {KS_NAME_PORT, "8080", "must contain at least one letter"},
-		{KS_NAME_PORT, "a--b", "must not contain consecutive hyphens"}, {KS_NAME_C_IDENTIFIER, "_a1", NULL}, {KS_NAME_C_IDENTIFIER, "1a", "a valid C identifier must"},
-		{KS_NAME_ENVIRONMENT, "A.b-c", NULL}, {KS_NAME_ENVIRONMENT, "a=b", "a valid environment variable name must consist only"}, {KS_NAME_PERCENT, "25%", NULL}, {KS_NAME_PERCENT, "%", "a valid percent string"},
-		{KS_NAME_WILDCARD_SUBDOMAIN, "*.a.b", NULL}, {KS_NAME_WILDCARD_SUBDOMAIN, "*a.b", "a wildcard DNS-1123 subdomain"}, {KS_NAME_HTTP_HEADER, "X-A", NULL}, {KS_NAME_HTTP_HEADER, "X_A", "a valid HTTP header"},
+		{KS_NAME_DNS1123_LABEL, "my-name", NULL},
+		{KS_NAME_DNS1123_LABEL, "a.b", "must not contain dots"},
+		{KS_NAME_DNS1123_LABEL, "-a", "a lowercase RFC 1123 label must"},
+		{KS_NAME_DNS1123_LABEL, "", "a lowercase RFC 1123 label must"},
+		{KS_NAME_DNS1123_SUBDOMAIN, "a.b-c.d1", NULL},
+		{KS_NAME_DNS1123_SUBDOMAIN, "a..b", "a lowercase RFC 1123 subdomain must"},
+		{KS_NAME_DNS1123_SUBDOMAIN, "A", "a lowercase RFC 1123 subdomain must"},
+		{KS_NAME_DNS1035_LABEL, "1a", "a DNS-1035 label must"},
+		{KS_NAME_DNS1035_LABEL, "a1", NULL},
+		{KS_NAME_LABEL_KEY, "example.com/My_Name.x", NULL},
+		{KS_NAME_LABEL_KEY, "/x", "prefix part must be non-empty"},
+		{KS_NAME_LABEL_KEY, "a/b/c", "a valid label key must consist of"},
+		{KS_NAME_LABEL_KEY, "a/", "name part must be non-empty"},
+		{KS_NAME_LABEL_VALUE, "", NULL},
+		{KS_NAME_LABEL_VALUE, "-x", "a valid label must be"},
+		{KS_NAME_PATH_SEGMENT, "system:x", NULL},
+		{KS_NAME_PATH_SEGMENT, "a/b", "may not contain '/'"},
+		{KS_NAME_PATH_SEGMENT, "..", "may not be '..'"},
+		{KS_NAME_CONFIG_KEY, "a.b_c", NULL},
+		{KS_NAME_CONFIG_KEY, "..a", "must not start with '..'"},
+		{KS_NAME_PORT, "http", NULL},
+		{KS_NAME_PORT, "8080", "must contain at least one letter"},
+		{KS_NAME_PORT, "a--b", "must not contain consecutive hyphens"},
+		{KS_NAME_C_IDENTIFIER, "_a1", NULL},
+		{KS_NAME_C_IDENTIFIER, "1a", "a valid C identifier must"},
+		{KS_NAME_ENVIRONMENT, "A.b-c", NULL},
+		{KS_NAME_ENVIRONMENT, "a=b", "a valid environment variable name must consist only"},
+		{KS_NAME_PERCENT, "25%", NULL},
+		{KS_NAME_PERCENT, "%", "a valid percent string"},
+		{KS_NAME_WILDCARD_SUBDOMAIN, "*.a.b", NULL},
+		{KS_NAME_WILDCARD_SUBDOMAIN, "*a.b", "a wildcard DNS-1123 subdomain"},
+		{KS_NAME_HTTP_HEADER, "X-A", NULL},
+		{KS_NAME_HTTP_HEADER, "X_A", "a valid HTTP header"},
 	};
 
 	(void)state;
@@ -246,8 +316,10 @@ static void test_a_whole_message(void **state)
 
 	(void)state;
 	assert_false(ks_name_check(KS_NAME_LABEL_VALUE, KS_STR_LIT("-1"), &errors));
-	assert_string_equal(errors.text[0], "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
-		"an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
+	assert_string_equal(errors.text[0],
+		"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+		"an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+		"'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
 }
 
 static void test_generated_names(void **state)

@@ -7,7 +7,9 @@
 #include "core/api/selector.h"
 
 static const struct ks_label labels[] = {
-	{{"app", 3}, {"web", 3}}, {{"env", 3}, {"prod", 4}}, {{"tier", 4}, {"7", 1}},
+	{{"app", 3}, {"web", 3}},
+	{{"env", 3}, {"prod", 4}},
+	{{"tier", 4}, {"7", 1}},
 };
 
 static void test_what_matches(void **state)
@@ -16,9 +18,28 @@ static void test_what_matches(void **state)
 		const char *text;
 		bool matches;
 	} cases[] = {
-		{"", true}, {"  ", true}, {"app=web", true}, {"app==web,env=prod", true}, {"app=web,env=test", false}, {"app!=web", false}, {"none!=x", true}, {"app", true},
-		{"!app", false}, {"!none", true}, {"env in (test, prod)", true}, {"env notin (prod)", false}, {"none notin (x)", true}, {"tier>6", true}, {"tier<7", false},
-		{"none>1", false}, {"app>1", false}, {"in=web", false}, {"app in ()", false}, {"app in (,web)", true}, {"app=", false}, {"app in (in,notin)", false},
+		{"", true},
+		{"  ", true},
+		{"app=web", true},
+		{"app==web,env=prod", true},
+		{"app=web,env=test", false},
+		{"app!=web", false},
+		{"none!=x", true},
+		{"app", true},
+		{"!app", false},
+		{"!none", true},
+		{"env in (test, prod)", true},
+		{"env notin (prod)", false},
+		{"none notin (x)", true},
+		{"tier>6", true},
+		{"tier<7", false},
+		{"none>1", false},
+		{"app>1", false},
+		{"in=web", false},
+		{"app in ()", false},
+		{"app in (,web)", true},
+		{"app=", false},
+		{"app in (in,notin)", false},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -40,8 +61,11 @@ static void test_what_is_refused(void **state)
 	} cases[] = {
 		{"tier>a", "unable to parse requirement: values[0]: Invalid value: \"a\": for 'Gt', 'Lt' operators, the value must be an integer"},
 		{"tier<", "unable to parse requirement: values[0]: Invalid value: \"\": for 'Gt', 'Lt' operators, the value must be an integer"},
-		{"tier>-1", "unable to parse requirement: values[0][tier]: Invalid value: \"-1\": a valid label must be an empty string or consist of alphanumeric "
-			"characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
+		{"tier>-1",
+			"unable to parse requirement: values[0][tier]: Invalid value: \"-1\": a valid label must be an empty string or consist of "
+			"alphanumeric "
+			"characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+			"'12345', regex used for "
 			"validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
 		{"env IN (prod)", "unable to parse requirement: found 'IN', expected: in, notin, =, ==, !=, gt, lt"},
 		{"env notin", "unable to parse requirement: found '' expected: '('"},
@@ -86,7 +110,8 @@ static void test_selectors_of_objects(void **state)
 	const char *message;
 
 	assert_true(matches_value(state, "{}"));
-	assert_true(matches_value(state, "{\"matchLabels\":{\"app\":\"web\"},\"matchExpressions\":[{\"key\":\"env\",\"operator\":\"In\",\"values\":[\"prod\"]}]}"));
+	assert_true(matches_value(
+		state, "{\"matchLabels\":{\"app\":\"web\"},\"matchExpressions\":[{\"key\":\"env\",\"operator\":\"In\",\"values\":[\"prod\"]}]}"));
 	assert_false(matches_value(state, "{\"matchExpressions\":[{\"key\":\"env\",\"operator\":\"DoesNotExist\"}]}"));
 	assert_false(matches_value(state, "null"));
 	v = ks_test_free(*state, "{\"matchExpressions\":[{\"key\":\"env\",\"operator\":\"Gt\"}]}");

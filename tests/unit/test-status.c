@@ -23,7 +23,9 @@ static void test_not_found(void **state)
 	struct ks_status status;
 
 	assert_int_equal(ks_status_not_found(&status, *state, "apps", "deployments", KS_STR_LIT("x")), 404);
-	assert_string_equal(json_of(*state, &status), "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"deployments.apps \\\"x\\\" not found\","
+	assert_string_equal(json_of(*state, &status),
+		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"deployments.apps \\\"x\\\" not "
+		"found\","
 		"\"reason\":\"NotFound\",\"details\":{\"name\":\"x\",\"group\":\"apps\",\"kind\":\"deployments\"},\"code\":404}");
 	ks_status_not_found(&status, *state, "", "pods", KS_STR_LIT("x"));
 	assert_string_equal(status.message, "pods \"x\" not found");
@@ -59,9 +61,13 @@ static void test_invalid_objects(void **state)
 	assert_string_equal(status.message, "Deployment.apps \"d\" is invalid: spec.x: Required value");
 	ks_status_cause(&status, *state, "FieldValueInvalid", "spec.y", "Invalid value: %d", 1);
 	ks_status_invalid_finish(&status, *state);
-	assert_string_equal(json_of(*state, &status), "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"Deployment.apps \\\"d\\\" is invalid: "
-		"[spec.x: Required value, spec.y: Invalid value: 1]\",\"reason\":\"Invalid\",\"details\":{\"name\":\"d\",\"group\":\"apps\",\"kind\":\"Deployment\",\"causes\":["
-		"{\"reason\":\"FieldValueRequired\",\"message\":\"Required value\",\"field\":\"spec.x\"},{\"reason\":\"FieldValueRequired\",\"message\":\"Required value\",\"field\":\"spec.x\"},"
+	assert_string_equal(json_of(*state, &status),
+		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"Deployment.apps \\\"d\\\" is "
+		"invalid: "
+		"[spec.x: Required value, spec.y: Invalid value: "
+		"1]\",\"reason\":\"Invalid\",\"details\":{\"name\":\"d\",\"group\":\"apps\",\"kind\":\"Deployment\",\"causes\":["
+		"{\"reason\":\"FieldValueRequired\",\"message\":\"Required "
+		"value\",\"field\":\"spec.x\"},{\"reason\":\"FieldValueRequired\",\"message\":\"Required value\",\"field\":\"spec.x\"},"
 		"{\"reason\":\"FieldValueInvalid\",\"message\":\"Invalid value: 1\",\"field\":\"spec.y\"}]},\"code\":422}");
 	ks_status_invalid(&status, *state, "", "", KS_STR_LIT(""));
 	ks_status_cause(&status, *state, "FieldValueInvalid", "patch", "Invalid value: \"x\"");
@@ -74,7 +80,9 @@ static void test_generic_answers(void **state)
 	struct ks_status status;
 
 	ks_status_generic(&status, *state, 422, "", "", "", KS_STR_LIT(""), "x");
-	assert_string_equal(json_of(*state, &status), "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"the server rejected our request due to an "
+	assert_string_equal(json_of(*state, &status),
+		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"the server rejected our request due "
+		"to an "
 		"error in our request\",\"reason\":\"Invalid\",\"details\":{},\"code\":422}");
 	ks_status_generic(&status, *state, 405, "POST", "apps", "deployments", KS_STR_LIT("d"), "x");
 	assert_string_equal(status.message, "the server does not allow this method on the requested resource (post deployments.apps d)");
@@ -87,7 +95,8 @@ static void test_success(void **state)
 	struct ks_status status = {.success = true, .has_details = true, .name = "x", .kind = "pods", .uid = "u"};
 
 	assert_string_equal(json_of(*state, &status),
-		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"details\":{\"name\":\"x\",\"kind\":\"pods\",\"uid\":\"u\"}}");
+		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"details\":{\"name\":\"x\",\"kind\":\"pods\","
+		"\"uid\":\"u\"}}");
 }
 
 static void test_without_memory_there_is_still_a_message(void **state)

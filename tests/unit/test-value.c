@@ -69,9 +69,12 @@ static void test_a_copy_is_whole(void **state)
 static void test_semantic_equality(void **state)
 {
 	static const char *const same[][2] = {
-		{"{\"a\":1,\"b\":[2]}", "{\"b\":[2],\"a\":1}"}, {"[]", "null"}, {"{}", "null"},
+		{"{\"a\":1,\"b\":[2]}", "{\"b\":[2],\"a\":1}"},
+		{"[]", "null"},
+		{"{}", "null"},
 	};
-	static const char *const different[][2] = {{"{\"a\":1}", "{\"a\":2}"}, {"[1,2]", "[2,1]"}, {"1", "1.0"}, {"\"\"", "null"}, {"{\"a\":1}", "{\"b\":1}"}};
+	static const char *const different[][2] = {
+		{"{\"a\":1}", "{\"a\":2}"}, {"[1,2]", "[2,1]"}, {"1", "1.0"}, {"\"\"", "null"}, {"{\"a\":1}", "{\"b\":1}"}};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
 		struct ks_value a = ks_test_free(*state, same[i][0]), b = ks_test_free(*state, same[i][1]);
@@ -98,7 +101,8 @@ static void test_quantities_are_equal_by_value(void **state)
 
 static void test_json_equality(void **state)
 {
-	struct ks_value one = ks_test_free(*state, "1"), same = ks_test_free(*state, "1.0"), list = ks_test_free(*state, "[]"), null = {.kind = KS_NULL};
+	struct ks_value one = ks_test_free(*state, "1"), same = ks_test_free(*state, "1.0"), list = ks_test_free(*state, "[]"),
+			null = {.kind = KS_NULL};
 
 	assert_true(ks_value_equal_json(&one, &same));
 	assert_false(ks_value_equal_json(&list, &null));

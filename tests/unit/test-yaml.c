@@ -20,10 +20,39 @@ static const char *convert(struct ks_arena *arena, const char *yaml, struct ks_s
 static void test_plain_scalars(void **state)
 {
 	static const char *const pairs[][2] = {
-		{"y", "true"}, {"Yes", "true"}, {"on", "true"}, {"n", "false"}, {"Off", "false"}, {"yEs", "\"yEs\""}, {"~", "null"}, {"null", "null"}, {"\"\"", "\"\""},
-		{"12", "12"}, {"+12", "12"}, {"-12", "-12"}, {"0x1f", "31"}, {"0o17", "15"}, {"017", "15"}, {"08", "8"}, {"0b101", "5"}, {"-0b11", "-3"}, {"1_000", "1000"},
-		{"1.5", "1.5"}, {".5", "0.5"}, {"1e3", "1000"}, {"1.", "1"}, {"12:30:00", "\"12:30:00\""}, {"2001-01-01", "\"2001-01-01\""}, {"1.2.3", "\"1.2.3\""},
-		{"'5'", "\"5\""}, {"!!str 5", "\"5\""}, {"!!float 5", "5"}, {"!!binary aGk=", "\"hi\""}, {"9223372036854775808", "9223372036854776000"}, {"1e400", "\"1e400\""}, {"_1", "\"_1\""},
+		{"y", "true"},
+		{"Yes", "true"},
+		{"on", "true"},
+		{"n", "false"},
+		{"Off", "false"},
+		{"yEs", "\"yEs\""},
+		{"~", "null"},
+		{"null", "null"},
+		{"\"\"", "\"\""},
+		{"12", "12"},
+		{"+12", "12"},
+		{"-12", "-12"},
+		{"0x1f", "31"},
+		{"0o17", "15"},
+		{"017", "15"},
+		{"08", "8"},
+		{"0b101", "5"},
+		{"-0b11", "-3"},
+		{"1_000", "1000"},
+		{"1.5", "1.5"},
+		{".5", "0.5"},
+		{"1e3", "1000"},
+		{"1.", "1"},
+		{"12:30:00", "\"12:30:00\""},
+		{"2001-01-01", "\"2001-01-01\""},
+		{"1.2.3", "\"1.2.3\""},
+		{"'5'", "\"5\""},
+		{"!!str 5", "\"5\""},
+		{"!!float 5", "5"},
+		{"!!binary aGk=", "\"hi\""},
+		{"9223372036854775808", "9223372036854776000"},
+		{"1e400", "\"1e400\""},
+		{"_1", "\"_1\""},
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
@@ -61,7 +90,8 @@ static void test_repeated_keys(void **state)
 	static const char yaml[] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: one\n  k: two\n";
 	struct ks_strict_errors strict = {0};
 
-	assert_string_equal(convert(*state, yaml, &strict), "{\"apiVersion\":\"v1\",\"data\":{\"k\":\"two\"},\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}");
+	assert_string_equal(convert(*state, yaml, &strict),
+		"{\"apiVersion\":\"v1\",\"data\":{\"k\":\"two\"},\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}");
 	assert_string_equal(ks_test_strict(*state, &strict), "line 6: key \"k\" already set in map");
 	assert_string_equal(convert(*state, yaml, NULL), "yaml: unmarshal errors:\n  line 6: key \"k\" already set in map");
 }
