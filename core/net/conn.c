@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/net/worker.h"
@@ -15,119 +13,13 @@
 
 enum {
 	READS_PER_TURN = 4,            /* of KS_RAW_BYTES */
-	PUT_PER_TURN = 256 * 1024,
-	LARGEST_KEPT_PENDING = 64 * 1024,
-	RECORD_ROOM = KS_RECORD_BYTES + 512, /* of one record on the wire */
 	LINGER_MS = 1000,
 };
 
 static void on_readable(evutil_socket_t fd, short what, void *arg);
 static void on_writable(evutil_socket_t fd, short what, void *arg);
-static void arm_write(struct ks_conn *conn);
 
-/* -- the socket ------------------------------------------------------------------------------------------------ */
-
-static bool keep_pending(struct ks_conn *conn, const uint8_t *p, size_t n)
-{
-	if (conn->pending_len + n > conn->pending_cap - conn->pending_off) {
-		size_t cap = conn->pending_len + n + 4096;
-		uint8_t *bigger = malloc(cap);
-
-		if (!bigger) {
-			conn->failed = true;
-			return false;
-		}
-		if (conn->pending_len)
-			memcpy(bigger, conn->pending + conn->pending_off, conn->pending_len);
-		free(conn->pending);
-		conn->pending = bigger;
-		conn->pending_cap = cap;
-		conn->pending_off = 0;
-	}
-	memcpy(conn->pending + conn->pending_off + conn->pending_len, p, n);
-	conn->pending_len += n;
-	return true;
-}
-
-/* Bytes that the socket took (perhaps none); negative: it is broken. */
-static ssize_t socket_send(struct ks_conn *conn, const uint8_t *p, size_t n)
-{
-	ssize_t sent;
-
-	do
-		sent = send(conn->fd, p, n, MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	if (sent > 0)
-		conn->sent_ms = conn->worker->now_ms;
-	if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		return 0;
-	if (sent < 0)
-		conn->failed = true;
-	return sent;
-}
-
-static void send_wire(struct ks_conn *conn)
-{
-	struct ks_worker *worker = conn->worker;
-	ssize_t sent = 0;
-
-	if (worker->wire_len == 0 || conn->failed)
-		return;
-	if (!conn->pending_len)
-		sent = socket_send(conn, worker->wire, worker->wire_len);
-	if (sent >= 0 && (size_t)sent < worker->wire_len)
-		if (keep_pending(conn, worker->wire + sent, worker->wire_len - (size_t)sent))
-			arm_write(conn);
-	worker->wire_len = 0;
-}
-
-static void send_pending(struct ks_conn *conn)
-{
-	ssize_t sent = socket_send(conn, conn->pending + conn->pending_off, conn->pending_len);
-
-	if (sent <= 0)
-		return;
-	conn->pending_off += (size_t)sent;
-	conn->pending_len -= (size_t)sent;
-	if (conn->pending_len)
-		return;
-	conn->pending_off = 0;
-	event_del(&conn->write_event);
-	if (conn->pending_cap > LARGEST_KEPT_PENDING) {
-		free(conn->pending);
-		conn->pending = NULL;
-		conn->pending_cap = 0;
-	}
-}
-
-/* GnuTLS hands over whole records; they are collected. */
-static ssize_t push(gnutls_transport_ptr_t transport, const giovec_t *vector, int n)
-{
-	struct ks_conn *conn = transport;
-	struct ks_worker *worker = conn->worker;
-	ssize_t total = 0;
-
-	for (int i = 0; i < n; i++) {
-		const uint8_t *p = vector[i].iov_base;
-		size_t left = vector[i].iov_len;
-
-		total += (ssize_t)left;
-		while (left) {
-			size_t room = KS_WIRE_BYTES - worker->wire_len, part = left < room ? left : room;
-
-			memcpy(worker->wire + worker->wire_len, p, part);
-			worker->wire_len += part;
-			p += part;
-			left -= part;
-			if (worker->wire_len == KS_WIRE_BYTES)
-				send_wire(conn);
-		}
-	}
-	if (!conn->failed)
-		return total;
-	gnutls_transport_set_errno(conn->session, EPIPE);
-	return -1;
-}
+/* -- reading --------------------------------------------------------------------------------------------------- */
 
 static ssize_t pull(gnutls_transport_ptr_t transport, void *data, size_t n)
 {
@@ -147,75 +39,6 @@ static ssize_t pull(gnutls_transport_ptr_t transport, void *data, size_t n)
 	return (ssize_t)n;
 }
 
-/* All calls of GnuTLS that may send stand between these two. */
-static void begin_output(struct ks_conn *conn)
-{
-	conn->worker->writing = conn;
-	conn->worker->record_len = conn->worker->wire_len = 0;
-	conn->put = 0;
-}
-
-static void emit_record(struct ks_conn *conn, const void *p, size_t n)
-{
-	const char *next = p;
-
-	while (n && !conn->failed) {
-		ssize_t r;
-
-		if (KS_WIRE_BYTES - conn->worker->wire_len < RECORD_ROOM)
-			send_wire(conn);
-		r = gnutls_record_send(conn->session, next, n); /* less than n when the peer wants small records */
-		if (r < 0 && r != GNUTLS_E_INTERRUPTED)
-			conn->failed = true;
-		if (r <= 0)
-			continue;
-		next += r;
-		n -= (size_t)r;
-	}
-}
-
-static void end_output(struct ks_conn *conn)
-{
-	struct ks_worker *worker = conn->worker;
-
-	if (worker->record_len)
-		emit_record(conn, worker->record, worker->record_len);
-	worker->record_len = 0;
-	send_wire(conn);
-	worker->writing = NULL;
-}
-
-bool ks_conn_may_put(const struct ks_conn *conn)
-{
-	return conn->pending_len == 0 && !conn->failed && conn->put < PUT_PER_TURN;
-}
-
-void ks_conn_put(struct ks_conn *conn, const void *data, size_t n)
-{
-	struct ks_worker *worker = conn->worker;
-	const uint8_t *p = data;
-
-	conn->put += n;
-	while (n) {
-		size_t room = KS_RECORD_BYTES - worker->record_len, part = n < room ? n : room;
-
-		if (part == KS_RECORD_BYTES) {
-			emit_record(conn, p, part); /* a whole record of one piece need not be gathered */
-		} else {
-			memcpy(worker->record + worker->record_len, p, part);
-			worker->record_len += part;
-			if (worker->record_len == KS_RECORD_BYTES) {
-				emit_record(conn, worker->record, KS_RECORD_BYTES);
-				worker->record_len = 0;
-			}
-		}
-		p += part;
-		n -= part;
-	}
-}
-
-/* -- reading --------------------------------------------------------------------------------------------------- */
-
 /*
  * A connection that is not read is still watched for its end. EV_CLOSED alone is not told of errors, so that libevent would spin; edges of
  * EV_READ are. Edge-triggered events don't mix with others on a descriptor.
@@ -225,7 +48,7 @@ static short trigger(const struct ks_conn *conn)
 	return conn->reading == KS_READ_CLOSED_ONLY ? EV_PERSIST | EV_ET : EV_PERSIST;
 }
 
-static void arm_write(struct ks_conn *conn)
+void ks_conn_arm_write(struct ks_conn *conn)
 {
 	if (event_pending(&conn->write_event, EV_WRITE, NULL))
 		return;
@@ -254,7 +77,7 @@ static void set_reading(struct ks_conn *conn, enum ks_conn_reading reading)
 	if (reading != KS_READ_OFF)
 		arm_read(conn);
 	if (conn->pending_len)
-		arm_write(conn);
+		ks_conn_arm_write(conn);
 	if (conn->failed)
 		ks_conn_kill(conn, "out of memory");
 }
@@ -345,9 +168,9 @@ static void read_open(struct ks_conn *conn)
 
 		if (n < 0)
 			return;
-		begin_output(conn);
+		ks_output_begin(conn);
 		goes_on = read_records(conn);
-		end_output(conn);
+		ks_output_end(conn);
 		if (!goes_on || n < KS_RAW_BYTES)
 			return;
 	}
@@ -420,9 +243,9 @@ static void all_sent(struct ks_conn *conn)
 static void start_linger(struct ks_conn *conn)
 {
 	if (conn->protocol) {
-		begin_output(conn);
+		ks_output_begin(conn);
 		gnutls_bye(conn->session, GNUTLS_SHUT_WR);
-		end_output(conn);
+		ks_output_end(conn);
 		conn->protocol->close(conn);
 		conn->protocol = NULL;
 	}
@@ -442,14 +265,14 @@ void ks_conn_flush(struct ks_conn *conn)
 
 	if (conn->state != KS_CONN_OPEN || conn->pending_len)
 		return;
-	begin_output(conn);
+	ks_output_begin(conn);
 	r = conn->protocol->output(conn);
-	end_output(conn);
+	ks_output_end(conn);
 	if (conn->state != KS_CONN_OPEN)
 		return; /* it was killed meanwhile */
 	if (r < 0 || conn->failed)
 		ks_conn_kill(conn, "can't send");
-	else if (conn->put >= PUT_PER_TURN && conn->pending_len == 0)
+	else if (conn->put >= KS_PUT_PER_TURN && conn->pending_len == 0)
 		ks_conn_mark(conn);
 	else if (conn->finish && conn->pending_len == 0)
 		start_linger(conn);
@@ -462,7 +285,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	conn->worker->now_ms = ks_monotonic_ns() / 1000000;
-	send_pending(conn);
+	ks_output_send_pending(conn);
 	if (conn->failed)
 		ks_conn_kill(conn, "connection reset");
 	else if (conn->pending_len == 0 && conn->state == KS_CONN_LINGER)
@@ -497,7 +320,7 @@ static int set_up_tls(struct ks_conn *conn)
 		return -ENOMEM;
 	gnutls_transport_set_ptr(conn->session, conn);
 	gnutls_transport_set_pull_function(conn->session, pull);
-	gnutls_transport_set_vec_push_function(conn->session, push);
+	gnutls_transport_set_vec_push_function(conn->session, ks_output_push);
 	return 0;
 }
 
@@ -580,7 +403,7 @@ static void answer_plain_http(struct ks_conn *conn)
 {
 	static const char text[] = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 
-	if (socket_send(conn, (const uint8_t *)text, sizeof(text) - 1) != (ssize_t)(sizeof(text) - 1))
+	if (ks_output_send(conn, (const uint8_t *)text, sizeof(text) - 1) != (ssize_t)(sizeof(text) - 1))
 		ks_conn_kill(conn, "plain HTTP");
 	else
 		start_linger(conn);
@@ -597,9 +420,9 @@ static void start_protocol(struct ks_conn *conn)
 		return;
 	}
 	ks_conn_mark(conn);
-	begin_output(conn);
+	ks_output_begin(conn);
 	read_records(conn);
-	end_output(conn);
+	ks_output_end(conn);
 }
 
 void ks_conn_shake(struct ks_conn *conn)
@@ -614,13 +437,13 @@ void ks_conn_shake(struct ks_conn *conn)
 		return;
 	}
 	conn->greeted = true;
-	begin_output(conn);
+	ks_output_begin(conn);
 	do
 		r = gnutls_handshake(conn->session);
 	while (r == GNUTLS_E_INTERRUPTED || r == GNUTLS_E_WARNING_ALERT_RECEIVED || r == GNUTLS_E_GOT_APPLICATION_DATA);
 	if (r < 0 && gnutls_error_is_fatal(r))
 		gnutls_alert_send_appropriate(conn->session, r);
-	end_output(conn);
+	ks_output_end(conn);
 	if (r == 0)
 		start_protocol(conn);
 	else if (gnutls_error_is_fatal(r))
@@ -687,15 +510,16 @@ static void tick_open(struct ks_conn *conn, uint64_t now_ms)
 
 void ks_conn_tick(struct ks_conn *conn, uint64_t now_ms)
 {
-	uint64_t age = now_ms - conn->since_ms;
+	const struct ks_server_config *config = &conn->worker->server->config;
+	uint64_t age = now_ms - conn->since_ms, unsent = conn->pending_len ? now_ms - conn->sent_ms : 0;
 
 	switch (conn->state) {
 	case KS_CONN_HANDSHAKE:
-		if (age > conn->worker->server->config.handshake_timeout_seconds * UINT64_C(1000))
+		if (age > config->handshake_timeout_seconds * UINT64_C(1000))
 			ks_conn_kill(conn, "handshake timed out");
 		break;
 	case KS_CONN_LINGER:
-		if (conn->pending_len ? now_ms - conn->sent_ms > conn->worker->server->config.write_timeout_seconds * UINT64_C(1000) : age > LINGER_MS)
+		if (conn->pending_len ? unsent > config->write_timeout_seconds * UINT64_C(1000) : age > LINGER_MS)
 			ks_conn_kill(conn, "closed");
 		break;
 	case KS_CONN_OPEN:

@@ -138,10 +138,28 @@ void ks_conn_kill(struct ks_conn *conn, const char *why);
 void ks_conn_bury(struct ks_conn *conn);
 void ks_conn_unpin(struct ks_conn *conn);
 
-/* For protocols, inside `output`. */
-bool ks_conn_may_put(const struct ks_conn *conn);
-void ks_conn_put(struct ks_conn *conn, const void *p, size_t n);
 /* Stop or go on reading. */
 void ks_conn_read_on(struct ks_conn *conn, bool on);
+/* Asks to be told when the socket takes bytes again. */
+void ks_conn_arm_write(struct ks_conn *conn);
+
+/* -- output (output.c) ----------------------------------------------------------------------------------------- */
+
+/* Bytes that a connection may put in one turn; the others want theirs too. */
+enum { KS_PUT_PER_TURN = 256 * 1024 };
+
+/* All calls of GnuTLS that may send stand between these two. */
+void ks_output_begin(struct ks_conn *conn);
+void ks_output_end(struct ks_conn *conn);
+/* GnuTLS's way out. */
+ssize_t ks_output_push(gnutls_transport_ptr_t transport, const giovec_t *vector, int n);
+/* Bytes that the socket took (perhaps none); negative: it is broken. */
+ssize_t ks_output_send(struct ks_conn *conn, const uint8_t *p, size_t n);
+/* What the socket did not take before. */
+void ks_output_send_pending(struct ks_conn *conn);
+
+/* For protocols, inside their `output`. */
+bool ks_conn_may_put(const struct ks_conn *conn);
+void ks_conn_put(struct ks_conn *conn, const void *p, size_t n);
 
 #endif

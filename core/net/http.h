@@ -84,7 +84,8 @@ void ks_stream_read_body(struct ks_stream *stream, size_t limit, void (*done)(st
 /* A whole answer: status, headers (content-length and date are added) and body pieces. Takes over the pieces, on failure too.
  * For a HEAD request the body is not sent. Headers are copied, their names are in lower case. One answer per stream (-EALREADY).
  * -ENOMEM resets the stream; -ECONNRESET: it is gone already, closed() is under way. */
-int ks_stream_respond(struct ks_stream *stream, int status, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces);
+int ks_stream_respond(struct ks_stream *stream, int status, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces,
+	size_t n_pieces);
 
 /* A streamed answer (watch, log): begin, any number of writes, end. Without content-length: chunked in HTTP/1.1, until the end of the connection
  * in HTTP/1.0. A client that shuts down its side of an HTTP/1.x connection loses a streamed answer (closed() comes), a whole one it still gets. */
@@ -129,8 +130,9 @@ uint32_t ks_server_n_workers(const struct ks_server *server);
 struct ks_loop *ks_server_worker(struct ks_server *server, uint32_t index);
 /* Reads certificate and key again; new handshakes use them. The old ones stay on failure. */
 int ks_server_reload_tls(struct ks_server *server, const struct ks_server_config *config, struct ks_error *err) __attribute__((warn_unused_result));
-/* On the main loop's thread, once. Stops accepting, sends GOAWAY (HTTP/2) or Connection: close (HTTP/1.1) on every connection, lets requests in flight finish; `drained` is called on the
- * main loop's thread when all are gone or after `deadline_ms`. The pipeline ends its watches itself before that. */
+/* On the main loop's thread, once. Stops accepting, sends GOAWAY (HTTP/2) or Connection: close (HTTP/1.1) on every connection, lets requests in
+ * flight finish; `drained` is called on the main loop's thread when all connections are gone; after `deadline_ms` those that are left are cut.
+ * The pipeline ends its watches itself before that. */
 void ks_server_drain(struct ks_server *server, uint64_t deadline_ms, void (*drained)(void *arg), void *arg);
 /* Stops the workers and frees everything, on the main loop's thread. At once, or after `drained` was called; not between. Every stream that is
  * still there gets closed() first. */

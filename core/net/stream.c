@@ -329,7 +329,8 @@ static int give_answer(struct ks_stream *stream, int status, const struct ks_hea
 	return 0;
 }
 
-int ks_stream_respond(struct ks_stream *stream, int status, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
+int ks_stream_respond(struct ks_stream *stream, int status, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces,
+	size_t n_pieces)
 {
 	int64_t length = 0;
 	int r = check_answerable(stream);

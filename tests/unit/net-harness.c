@@ -344,7 +344,8 @@ static int try_open(struct net_client *client, const char *protocol, bool with_c
 	gnutls_set_default_priority(client->tls);
 	gnutls_certificate_allocate_credentials(&client->credentials);
 	if (with_certificate)
-		assert_int_equal(gnutls_certificate_set_x509_key_file(client->credentials, net_certificate_file, net_key_file, GNUTLS_X509_FMT_PEM), 0);
+		assert_int_equal(gnutls_certificate_set_x509_key_file(client->credentials, net_certificate_file, net_key_file,
+			GNUTLS_X509_FMT_PEM), 0);
 	gnutls_credentials_set(client->tls, GNUTLS_CRD_CERTIFICATE, client->credentials);
 	if (protocol)
 		gnutls_alpn_set_protocols(client->tls, &name, 1, 0);

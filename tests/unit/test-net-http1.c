@@ -275,7 +275,8 @@ static void garbage_after_a_request_does_not_spoil_its_answer(void **state)
 static void two_lengths_are_400(void **state)
 {
 	(void)state;
-	net_say(&client, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+	net_say(&client, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"0\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
 	assert_has(net_receive_all(&client), "HTTP/1.1 400 Bad Request\r\n");
 	assert_int_equal(net_requests, 0);
 }

@@ -170,7 +170,8 @@ static void a_watch_is_not_idle(void **state)
 	uint64_t start = now_ms();
 
 	(void)state;
-	net_start(&(struct ks_server_config){.idle_timeout_seconds = 1, .write_timeout_seconds = 1, .body_timeout_seconds = 1, .header_timeout_seconds = 1});
+	net_start(&(struct ks_server_config){
+		.idle_timeout_seconds = 1, .write_timeout_seconds = 1, .body_timeout_seconds = 1, .header_timeout_seconds = 1});
 	net_open(&client, "http/1.1", false);
 	net_say(&client, "GET /watch HTTP/1.1\r\nHost: a\r\n\r\n");
 	net_expect(&client, "begun");
@@ -227,7 +228,8 @@ static void a_silent_http2_client_is_dropped(void **state)
 static void a_second_server_on_the_port_is_refused(void **state)
 {
 	const struct ks_http_callbacks callbacks = {0};
-	struct ks_server_config config = {.bind_address = "127.0.0.1", .n_workers = 1, .certificate_file = net_certificate_file, .key_file = net_key_file};
+	struct ks_server_config config = {
+		.bind_address = "127.0.0.1", .n_workers = 1, .certificate_file = net_certificate_file, .key_file = net_key_file};
 	struct ks_server *second = NULL;
 	struct ks_loop *loop = ks_loop_new(KS_LOOP_NO_INDEX);
 	struct ks_error err;
