@@ -8,7 +8,8 @@ AGE = re.compile(r"^(\d+[smhd])+$")
 
 
 def settle(value):
-    """Takes out what may differ from run to run: ages in table cells, plain bookmarks, hashes, the order of conflicts."""
+    """Takes out what may differ from run to run: ages in table cells, plain bookmarks, hashes, the order of
+    conflicts; and descriptions of columns, which the schema tables don't have."""
     if isinstance(value, list):
         return [settle(v) for v in value]
     if not isinstance(value, dict):
@@ -18,6 +19,9 @@ def settle(value):
         out["events"] = [e for e in out["events"] if e.get("type") != "BOOKMARK" or "annotations" in e["object"].get("metadata", {})]
     if isinstance(out.get("cells"), list):
         out["cells"] = ["<age>" if isinstance(c, str) and AGE.match(c) else c for c in out["cells"]]
+    if isinstance(out.get("columnDefinitions"), list):
+        for column in out["columnDefinitions"]:
+            column.pop("description", None)
     if "storageVersionHash" in out:
         out["storageVersionHash"] = "<hash>"
     causes = out.get("causes")
