@@ -33,7 +33,8 @@ enum ks_decode_flag {
 	KS_CONVERT_UNSTRUCTURED = 1 << 2, /* ks_value_convert only: complaints in the words that upstream has after a strategic merge patch */
 };
 
-/* Decodes one JSON text (white space around it allowed) as `type` of `s`; type 0: free form.
+/* Decodes one JSON text (white space around it allowed) as `type` of `s`; type 0: free form (`s` may be NULL then).
+ * In run-time schemas (generation not 0), a NULLABLE field keeps its null, and POINTER on a list or map keeps an empty one.
  * 0, or -EINVAL with a message worded as the Go decoder words it (arena text), or -ENOMEM. */
 int ks_json_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, unsigned flags,
 	const char *json, size_t n, struct ks_value *out_r, struct ks_strict_errors *strict, const char **message_r)

@@ -245,7 +245,7 @@ static bool is_unsaid(const struct ks_schema *s, const struct ks_field *field, c
 	uint8_t class_ = s->types[field->type].class_;
 
 	if (field->flags & KS_FIELD_POINTER)
-		return false;
+		return false; /* also lists and maps of run-time schemas */
 	switch (v->kind) {
 	case KS_BOOL:
 		return !v->boolean;
@@ -647,11 +647,44 @@ static int failure(struct ks_json_decoder *d, const char *json, size_t n, const 
 	return d->scan.rc;
 }
 
+static int custom_rank(struct ks_str text)
+{
+	if (ks_str_starts(text, KS_STR_LIT("duplicate")))
+		return 0;
+	return ks_str_starts(text, KS_STR_LIT("unknown field \"metadata.")) ? 1 : 2;
+}
+
+static int by_custom_rank(const void *a, const void *b)
+{
+	struct ks_str x = *(const struct ks_str *)a, y = *(const struct ks_str *)b;
+	int rank = custom_rank(x) - custom_rank(y);
+
+	return rank ? rank : ks_str_cmp(x, y);
+}
+
+/* Upstream looks at custom resources in several passes: repeated fields as they stand, then unknown ones sorted. */
+static void order_custom(struct ks_strict_errors *strict, uint32_t from)
+{
+	uint32_t kept = from;
+
+	for (uint32_t i = from; i < strict->n; i++) {
+		struct ks_str text = strict->items[i];
+
+		if (custom_rank(text) > 0)
+			continue;
+		memmove(&strict->items[kept + 1], &strict->items[kept], (i - kept) * sizeof(text));
+		strict->items[kept++] = text;
+	}
+	if (strict->n > kept)
+		qsort(strict->items + kept, strict->n - kept, sizeof(*strict->items), by_custom_rank);
+}
+
 int ks_json_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, unsigned flags, const char *json, size_t n,
 	struct ks_value *out_r, struct ks_strict_errors *strict, const char **message_r)
 {
 	struct ks_json_decoder d;
 	struct ks_value out = {0};
+	uint32_t strict_before = strict ? strict->n : 0;
 	bool ok;
 
 	if (!(flags & KS_DECODE_BORROW) && !(json = ks_arena_dup(arena, json, n)))
@@ -675,6 +708,8 @@ int ks_json_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t t
 		*message_r = d.saved;
 		return -EINVAL;
 	}
+	if (d.strict && s && s->generation)
+		order_custom(d.strict, strict_before);
 	*out_r = out;
 	return 0;
 }

@@ -55,6 +55,10 @@ static bool decode_time(struct ks_json_decoder *d, bool micro, unsigned field_fl
 			out->kind = KS_NULL;
 		return true;
 	}
+	if (s.n == (micro ? sizeof("2006-01-02T15:04:05.000000Z") : sizeof("2006-01-02T15:04:05Z")) - 1 && s.p[s.n - 1] == 'Z') {
+		*out = ks_value_from_str(s);
+		return true;
+	}
 	return keep_text(d, text, ks_time_print(time, micro, text), s, out);
 }
 

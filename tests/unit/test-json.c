@@ -262,6 +262,24 @@ static void test_strict_errors_come_in_order_with_paths(void **state)
 	assert_true(ks_str_is(ks_value_str(ks_value_at(&ks_schema_builtin, &v, "metadata.labels.a")), "2"));
 }
 
+static void test_strict_errors_of_run_time_schemas(void **state)
+{
+	static const char json[] =
+		"{\"spec\":{\"zz\":1,\"hostname\":\"a\",\"aa\":1,\"hostname\":\"b\"},\"metadata\":{\"bogus\":1},\"kind\":\"\",\"kind\":\"Pod\"}";
+	struct ks_schema custom = ks_schema_builtin;
+	struct ks_strict_errors strict = {0};
+	struct ks_value v;
+	const char *message;
+
+	custom.generation = 1;
+	assert_int_equal(ks_json_decode(*state, &custom, ks_schema_find_type(&custom, "io.k8s.api.core.v1.Pod"), KS_DECODE_STRICT, json,
+				 sizeof(json) - 1, &v, &strict, &message),
+		0);
+	assert_string_equal(ks_test_strict(*state, &strict),
+		"duplicate field \"spec.hostname\"; duplicate field \"kind\"; unknown field \"metadata.bogus\"; "
+		"unknown field \"spec.aa\"; unknown field \"spec.zz\"");
+}
+
 static void test_many_duplicates_in_a_long_map(void **state)
 {
 	struct ks_strict_errors strict = {0};
@@ -428,6 +446,7 @@ int main(void)
 		KS_TEST(test_a_syntax_error_behind_a_failing_scalar_wins),
 		KS_TEST(test_depth_is_limited),
 		KS_TEST(test_strict_errors_come_in_order_with_paths),
+		KS_TEST(test_strict_errors_of_run_time_schemas),
 		KS_TEST(test_many_duplicates_in_a_long_map),
 		KS_TEST(test_peek_kind),
 		KS_TEST(test_floats_as_go_prints_them),
