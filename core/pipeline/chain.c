@@ -12,7 +12,7 @@ const struct ks_chain_stage ks_chain_stages[] = {
 	/* audit begins here, when it comes */
 	{"deadline", ks_stage_deadline},
 	{"authentication", ks_stage_authentication},
-	/* impersonation: the user of the rest of the chain is another one */
+	{"impersonation", ks_stage_impersonation},
 	/* priority and fairness: before the body is read */
 	{"authorization", ks_stage_authorization},
 	{"handler", ks_stage_dispatch},

@@ -36,11 +36,17 @@ void ks_chain_free(struct ks_chain *chain);
 enum ks_stage_result ks_stage_info(struct ks_request *request);
 enum ks_stage_result ks_stage_deadline(struct ks_request *request);
 enum ks_stage_result ks_stage_authentication(struct ks_request *request);
+enum ks_stage_result ks_stage_impersonation(struct ks_request *request);
 enum ks_stage_result ks_stage_authorization(struct ks_request *request);
 enum ks_stage_result ks_stage_dispatch(struct ks_request *request);
 
 /* RequestInfo of method, raw path and query, which is all it needs; used by the stage and by tests. 0; -EINVAL with request->status set: a malformed
  * escape; -ENOMEM. */
 int ks_info_parse(struct ks_request *request) __attribute__((warn_unused_result));
+
+/* What the request asks for, as authorizers are asked. `user` must stay. */
+struct ks_user;
+struct ks_authz_attributes;
+void ks_authorization_attributes(struct ks_request *request, const struct ks_user *user, struct ks_authz_attributes *out_r);
 
 #endif
