@@ -46,7 +46,7 @@ failed_history:
 }
 
 /* An empty state comes last, so that all nodes and objects are garbage of the one before. */
-void ks_cache_resource_fini(struct ks_cache_resource *r)
+void ks_cache_resource_close(struct ks_cache_resource *r)
 {
 	struct ks_root *last = r->next_root ? r->next_root : calloc(1, sizeof(*last));
 
@@ -56,6 +56,11 @@ void ks_cache_resource_fini(struct ks_cache_resource *r)
 		last->version = r->edit.version + 1;
 		ks_roots_publish(&r->roots, last, &r->edit.garbage);
 	}
+	ks_roots_close(&r->roots);
+}
+
+void ks_cache_resource_fini(struct ks_cache_resource *r)
+{
 	ks_roots_fini(&r->roots);
 	ks_history_fini(&r->history);
 	ks_park_fini(&r->park);
@@ -161,6 +166,7 @@ static int feed_init(struct ks_feed *feed, struct ks_cache *cache, const struct 
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&feed->changed, &attr);
 	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&feed->settled, NULL);
 	result = ks_waits_init(&feed->waits);
 	if (result)
 		return result;
@@ -180,13 +186,20 @@ static int feed_init(struct ks_feed *feed, struct ks_cache *cache, const struct 
 	return 0;
 }
 
-static void feed_fini(struct ks_feed *feed)
+static void feed_close(struct ks_feed *feed)
 {
 	ks_feed_stop(feed);
+	for (size_t i = 0; i < feed->n_resources; i++)
+		ks_cache_resource_close(&feed->resources[i]);
+}
+
+static void feed_fini(struct ks_feed *feed)
+{
 	for (size_t i = 0; i < feed->n_resources; i++)
 		ks_cache_resource_fini(&feed->resources[i]);
 	free(feed->resources);
 	ks_waits_fini(&feed->waits);
+	pthread_cond_destroy(&feed->settled);
 	pthread_cond_destroy(&feed->changed);
 	pthread_mutex_destroy(&feed->lock);
 }
@@ -197,7 +210,7 @@ static int wait_loaded(struct ks_feed *feed, struct ks_error *err)
 
 	pthread_mutex_lock(&feed->lock);
 	while (!feed->loaded)
-		pthread_cond_wait(&feed->changed, &feed->lock);
+		pthread_cond_wait(&feed->settled, &feed->lock);
 	result = feed->load_result;
 	if (result)
 		ks_error_set(err, result, "%s", feed->load_error.text);
@@ -264,9 +277,11 @@ void ks_cache_stop(struct ks_cache **cache)
 		return;
 	*cache = NULL;
 	for (size_t i = 0; i < c->n_feeds; i++)
+		feed_close(&c->feeds[i]);
+	ks_rcu_barrier();
+	for (size_t i = 0; i < c->n_feeds; i++)
 		feed_fini(&c->feeds[i]);
 	ks_watch_hubs_free(c);
-	ks_rcu_barrier();
 	free(c->feeds);
 	free(c->by_index);
 	free(c);

@@ -268,7 +268,7 @@ static void report_loaded(struct ks_feed *feed, int result, const struct ks_erro
 	feed->load_result = result;
 	if (result)
 		feed->load_error = *err;
-	pthread_cond_broadcast(&feed->changed);
+	pthread_cond_broadcast(&feed->settled);
 	pthread_mutex_unlock(&feed->lock);
 }
 

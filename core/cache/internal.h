@@ -78,7 +78,8 @@ struct ks_feed {
 	bool has_thread;
 	/* between the store's thread and ours */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_cond_t changed;      /* the feed's thread alone waits for it */
+	pthread_cond_t settled;      /* loaded has become true; who starts the cache waits for it */
 	struct ks_feed_batch *first, **last;
 	uint64_t queued;             /* events */
 	bool starved;                /* the store was told to wait for credit */
@@ -103,6 +104,8 @@ struct ks_cache {
 };
 
 int ks_cache_resource_init(struct ks_cache_resource *r, struct ks_feed *feed, uint16_t index) __attribute__((warn_unused_result));
+/* Nobody reads any more: lets everything go. Then ks_rcu_barrier, then ks_cache_resource_fini. */
+void ks_cache_resource_close(struct ks_cache_resource *r);
 void ks_cache_resource_fini(struct ks_cache_resource *r);
 
 /* Which resource a key belongs to, and whose object it is; views into the key. NULL: of none of this feed. */

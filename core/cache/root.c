@@ -23,14 +23,13 @@ int ks_roots_init(struct ks_roots *roots, uint64_t version)
 	return 0;
 }
 
+void ks_roots_close(struct ks_roots *roots)
+{
+	ks_root_unref(atomic_exchange(&roots->current, NULL));
+}
+
 void ks_roots_fini(struct ks_roots *roots)
 {
-	struct ks_root *root = atomic_exchange(&roots->current, NULL);
-
-	if (!root)
-		return;
-	ks_root_unref(root);
-	ks_rcu_barrier();
 	pthread_mutex_destroy(&roots->lock);
 }
 

@@ -49,7 +49,9 @@ struct ks_roots {
 
 /* An empty first state. 0 or -ENOMEM. */
 int ks_roots_init(struct ks_roots *roots, uint64_t version) __attribute__((warn_unused_result));
-/* The last state must have been cleared (ks_tree_clear) and published; nobody looks any more. */
+/* The last state has been cleared (ks_tree_clear) and published; nobody looks any more. It is gone after ks_rcu_barrier, which has to come before
+ * ks_roots_fini. */
+void ks_roots_close(struct ks_roots *roots);
 void ks_roots_fini(struct ks_roots *roots);
 /* The applier: `root` (malloc'ed, filled from top to history_end) is the state from now on; `garbage` is what it no longer reaches. */
 void ks_roots_publish(struct ks_roots *roots, struct ks_root *root, struct ks_tree_garbage *garbage);

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/store/internal.h"
 
@@ -16,4 +17,16 @@ void ks_store_op_init(struct ks_op *op, struct ks_loop *loop, uint64_t deadline_
 void ks_store_op_words(const struct ks_op *op, char *text, size_t size)
 {
 	snprintf(text, size, "%s", op->error ? op->error : "");
+}
+
+int ks_store_op_begin(struct ks_op *op, const struct ks_store *store)
+{
+	if (store->scratch_size && op->scratch)
+		memset(op->scratch, 0, store->scratch_size);
+	else if (store->scratch_size)
+		op->scratch = ks_arena_zalloc(&op->arena, 1, store->scratch_size);
+	if (store->scratch_size && !op->scratch)
+		return KS_ERR_NOMEM;
+	ks_op_begin(op);
+	return 0;
 }

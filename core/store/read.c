@@ -55,8 +55,9 @@ void ks_store_read_start(const struct ks_store *store, struct ks_store_read *rea
 	read->mod_revision = read->create_revision = read->lease_until_ms = 0;
 	read->task.run = run_read;
 	ks_store_op_init(&s->op, read->loop, read->deadline_ns, read->audit_id, read_answered, read);
-	ks_op_begin(&s->op);
-	result = ks_op_end(&s->op, store->ops->get(store->self, &s->op, ks_store_view(&read->key), read->revision, &s->found, &s->kv));
+	result = ks_store_op_begin(&s->op, store);
+	if (!result)
+		result = ks_op_end(&s->op, store->ops->get(store->self, &s->op, ks_store_view(&read->key), read->revision, &s->found, &s->kv));
 	if (result == KS_PENDING)
 		return;
 	s->answer = result;
@@ -145,8 +146,9 @@ void ks_store_list_start(const struct ks_store *store, struct ks_store_list *lis
 		.limit = list->limit, .revision = list->revision, .emit = collect, .arg = list};
 	s->result.size = sizeof(s->result);
 	ks_store_op_init(&s->op, list->loop, list->deadline_ns, list->audit_id, list_answered, list);
-	ks_op_begin(&s->op);
-	result = ks_op_end(&s->op, store->ops->range(store->self, &s->op, &s->range, &s->result));
+	result = ks_store_op_begin(&s->op, store);
+	if (!result)
+		result = ks_op_end(&s->op, store->ops->range(store->self, &s->op, &s->range, &s->result));
 	if (result == KS_PENDING)
 		return;
 	s->answer = result;
@@ -170,8 +172,9 @@ int ks_store_range_wait(const struct ks_store *store, const struct ks_store_rang
 	int result;
 
 	ks_store_op_init(&op, NULL, ks_monotonic_ns() + 10 * KS_STORE_TIMEOUT_S * UINT64_C(1000000000), NULL, NULL, NULL);
-	ks_op_begin(&op);
-	result = ks_op_end(&op, store->ops->range(store->self, &op, range, result_r));
+	result = ks_store_op_begin(&op, store);
+	if (!result)
+		result = ks_op_end(&op, store->ops->range(store->self, &op, range, result_r));
 	result = ks_op_wait(&op, result);
 	if (result != KS_DONE)
 		ks_error_set(err, result, "store %s: %s", store->name, op.error ? op.error : "a range failed");

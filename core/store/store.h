@@ -30,6 +30,7 @@ struct ks_store {
 	void *self;
 	const struct ks_store_ops *ops;
 	uint32_t flags;                /* enum ks_store_flag */
+	size_t scratch_size;           /* of its interface: zeroed memory that each of its operations gets */
 };
 
 struct ks_router;

@@ -41,18 +41,18 @@ static void finish(struct ks_store_call *call, int outcome, int result)
 	call->done(call);
 }
 
-static void answered(struct ks_op *op, int result);
-
 /* An answer that came at once waits its turn on the loop, too. */
+static void answer_later(struct ks_store_call *call, int result)
+{
+	state_of(call)->answer = result;
+	ks_loop_post(call->loop, &call->task);
+}
+
 static void settle(struct ks_store_call *call, int result)
 {
-	struct state *s = state_of(call);
-
-	result = ks_op_end(&s->op, result);
-	if (result == KS_PENDING)
-		return;
-	s->answer = result;
-	ks_loop_post(call->loop, &call->task);
+	result = ks_op_end(&state_of(call)->op, result);
+	if (result != KS_PENDING)
+		answer_later(call, result);
 }
 
 static void start_write(struct ks_store_call *call)
@@ -68,8 +68,10 @@ static void start_write(struct ks_store_call *call)
 	else if (call->expected == UINT64_MAX)
 		s->write.expect = KS_STORE_EXPECT_ANY;
 	s->result = (struct ks_store_write_result){.size = sizeof(s->result)};
-	ks_op_begin(&s->op);
-	settle(call, s->store->ops->write(s->store->self, &s->op, &s->write, &s->result));
+	if (ks_store_op_begin(&s->op, s->store))
+		answer_later(call, KS_ERR_NOMEM);
+	else
+		settle(call, s->store->ops->write(s->store->self, &s->op, &s->write, &s->result));
 }
 
 static void start_read(struct ks_store_call *call)
@@ -80,8 +82,10 @@ static void start_read(struct ks_store_call *call)
 	s->reads++;
 	s->found = 0;
 	s->kv = (struct ks_store_kv){0};
-	ks_op_begin(&s->op);
-	settle(call, s->store->ops->get(s->store->self, &s->op, s->write.key, 0, &s->found, &s->kv));
+	if (ks_store_op_begin(&s->op, s->store))
+		answer_later(call, KS_ERR_NOMEM);
+	else
+		settle(call, s->store->ops->get(s->store->self, &s->op, s->write.key, 0, &s->found, &s->kv));
 }
 
 static void pause_over(struct ks_timer *timer)

@@ -216,6 +216,29 @@ static void a_watch_goes_on_over_a_restart(void **state)
 	assert_int_equal(ks_cache_count(ks_cache_find(f->cache, pods)), 1);
 }
 
+static void *let_go(void *arg)
+{
+	const struct timespec pause = {.tv_nsec = 20000000};
+
+	nanosleep(&pause, NULL); /* both the applier and who starts the cache are waiting by now, most likely */
+	help_store_hold(arg, false);
+	return NULL;
+}
+
+static void a_start_waits_for_the_whole_log(void **state)
+{
+	struct fixture *f = *state;
+	pthread_t thread;
+
+	put(f, pods, "a", "one", NULL);
+	put(f, pods, "a", "two", NULL);
+	help_store_hold(&f->store, true);
+	assert_int_equal(pthread_create(&thread, NULL, let_go, &f->store), 0);
+	start(f);
+	assert_int_equal(ks_cache_count(ks_cache_find(f->cache, pods)), 2);
+	pthread_join(thread, NULL);
+}
+
 static void what_was_compacted_is_expired_after_a_restart(void **state)
 {
 	struct fixture *f = *state;
@@ -424,6 +447,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_value_that_is_no_object_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_pages_and_a_flood, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_watch_goes_on_over_a_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_start_waits_for_the_whole_log, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_compacted_is_expired_after_a_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_watch_that_breaks_is_taken_up_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost_events_are_made_up_for, setup, teardown),

@@ -46,6 +46,8 @@ static void setup(struct fixture *f)
 
 static void teardown(struct fixture *f)
 {
+	ks_cache_resource_close(&f->r);
+	ks_rcu_barrier();
 	ks_cache_resource_fini(&f->r);
 	ks_tree_pool_fini(&f->feed.pool);
 	ks_waits_fini(&f->feed.waits);
