@@ -1,98 +1,43 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Kinds that need a few lines each: configuration, volumes, policies, definitions. */
+/* Kinds that need a few lines each: volumes, policies, definitions, limits. */
 #include <ctype.h>
 
-#include "core/api/base64.h"
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
 
-/* -- secrets and config maps -------------------------------------------------------------------------------------- */
-
-/* stringData is a convenience for writers: it ends up in data. */
-static bool secret_defaults(struct ks_registry_context *ctx, struct ks_value *secret)
-{
-	const struct ks_value *texts = ks_kit_map(ctx, secret, "stringData");
-	struct ks_value *data;
-
-	if (!texts)
-		return true;
-	data = ks_value_put(ctx->arena, ctx->schema, secret, KS_STR_LIT("data"));
-	if (!data)
-		return false;
-	if (data->kind != KS_MAP)
-		*data = (struct ks_value){.kind = KS_MAP};
-	for (uint32_t i = 0; i < texts->n; i++) {
-		struct ks_str text = ks_value_str(&texts->members[i].value);
-		char *encoded = ks_arena_alloc(ctx->arena, ks_base64_length(text.n) + 1);
-		struct ks_value *place = ks_value_put(ctx->arena, ctx->schema, data, texts->members[i].key);
-
-		if (!encoded || !place)
-			return false;
-		ks_base64_encode((const unsigned char *)text.p, text.n, encoded);
-		*place = ks_value_from_str(ks_str_of(encoded, ks_base64_length(text.n)));
-	}
-	ks_value_remove(ctx->schema, secret, KS_STR_LIT("stringData"));
-	return true;
-}
-
-static void validate_frozen(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old, const char *other,
-	struct ks_status *status)
-{
-	static const char words[] = "field is immutable when `immutable` is set";
-
-	if (!old || !ks_kit_true(ctx, old, "immutable"))
-		return;
-	if (!ks_kit_true(ctx, object, "immutable"))
-		ks_cause_forbidden(status, ctx->arena, "immutable", words);
-	if (!ks_kit_same(ctx, object, old, "data"))
-		ks_cause_forbidden(status, ctx->arena, "data", words);
-	if (other && !ks_kit_same(ctx, object, old, other))
-		ks_cause_forbidden(status, ctx->arena, other, words);
-}
-
-static void secret_validate(struct ks_registry_context *ctx, const struct ks_value *secret, const struct ks_value *old, struct ks_status *status)
-{
-	if (old && !ks_kit_same(ctx, secret, old, "type"))
-		ks_cause_invalid(status, ctx->arena, "type", ks_kit_text(ctx, secret, "type"), "field is immutable");
-	validate_frozen(ctx, secret, old, NULL, status);
-}
-
-static void configmap_validate(struct ks_registry_context *ctx, const struct ks_value *map, const struct ks_value *old, struct ks_status *status)
-{
-	validate_frozen(ctx, map, old, "binaryData", status);
-}
-
-const struct ks_strategy ks_strategy_secrets = {
-	.group = "", .resource = "secrets",
-	.flags = KS_STRATEGY_VALIDATES_METADATA_AGAIN,
-	.defaults = secret_defaults,
-	.validate = secret_validate,
-};
-
-const struct ks_strategy ks_strategy_configmaps = {
-	.group = "", .resource = "configmaps",
-	.flags = KS_STRATEGY_VALIDATES_METADATA_AGAIN,
-	.validate = configmap_validate,
-};
-
 /* -- volumes ------------------------------------------------------------------------------------------------------ */
 
-static void pending_create(struct ks_registry_context *ctx, struct ks_value *object)
+static void claim_create(struct ks_registry_context *ctx, struct ks_value *claim)
 {
-	ks_kit_set_text(ctx, object, "status.phase", "Pending");
+	ks_kit_set_text(ctx, claim, "status.phase", "Pending");
+}
+
+static void volume_create(struct ks_registry_context *ctx, struct ks_value *volume)
+{
+	ks_kit_set_text(ctx, volume, "status.phase", "Pending");
+	ks_kit_set(ctx, volume, "status.lastPhaseTransitionTime", ks_value_from_str(ks_time_text(ctx->arena, ctx->now_ms)));
+}
+
+/* A phase that changes has the time of its change. */
+static void volume_update(struct ks_registry_context *ctx, struct ks_value *volume, const struct ks_value *old)
+{
+	if (ks_str_is(ctx->subresource, "status") && !ks_kit_same(ctx, volume, old, "status.phase") &&
+		ks_kit_same(ctx, volume, old, "status.lastPhaseTransitionTime"))
+		ks_kit_set(ctx, volume, "status.lastPhaseTransitionTime", ks_value_from_str(ks_time_text(ctx->arena, ctx->now_ms)));
 }
 
 const struct ks_strategy ks_strategy_persistentvolumes = {
 	.group = "", .resource = "persistentvolumes",
 	.flags = KS_STRATEGY_RETURNS_DELETED,
-	.prepare_create = pending_create,
+	.prepare_create = volume_create,
+	.prepare_update = volume_update,
 };
 
 const struct ks_strategy ks_strategy_persistentvolumeclaims = {
 	.group = "", .resource = "persistentvolumeclaims",
 	.flags = KS_STRATEGY_RETURNS_DELETED,
-	.prepare_create = pending_create,
+	.prepare_create = claim_create,
 };
 
 /* -- policies ----------------------------------------------------------------------------------------------------- */
@@ -210,4 +155,92 @@ static bool autoscaler_defaults(struct ks_registry_context *ctx, struct ks_value
 const struct ks_strategy ks_strategy_horizontalpodautoscalers = {
 	.group = "autoscaling", .resource = "horizontalpodautoscalers",
 	.defaults = autoscaler_defaults,
+};
+
+/* -- limits ------------------------------------------------------------------------------------------------------- */
+
+/* What `from` has and `to` has not. */
+static bool fill(struct ks_registry_context *ctx, struct ks_value *limit, const char *to, const char *from)
+{
+	const struct ks_value *source = ks_kit_map(ctx, limit, from);
+	struct ks_value *target;
+
+	if (!source)
+		return true;
+	target = ks_value_put(ctx->arena, ctx->schema, limit, ks_str_from(to));
+	if (!target)
+		return false;
+	if (target->kind != KS_MAP)
+		*target = (struct ks_value){.kind = KS_MAP, .type = source->type};
+	for (uint32_t i = 0; i < source->n; i++) {
+		struct ks_value *place;
+
+		if (ks_value_get_str(ctx->schema, target, source->members[i].key))
+			continue;
+		place = ks_value_put(ctx->arena, ctx->schema, target, source->members[i].key);
+		if (!place)
+			return false;
+		*place = source->members[i].value;
+	}
+	return true;
+}
+
+/* Of containers: the most is the default, the default is what is asked for, and so is the least. */
+static bool limitrange_defaults(struct ks_registry_context *ctx, struct ks_value *range)
+{
+	struct ks_value *limits = ks_kit_list(ctx, range, "spec.limits");
+
+	for (uint32_t i = 0; limits && i < limits->n; i++) {
+		struct ks_value *limit = &limits->items[i];
+
+		if (!ks_str_is(ks_kit_text(ctx, limit, "type"), "Container"))
+			continue;
+		if (!fill(ctx, limit, "default", "max") || !fill(ctx, limit, "defaultRequest", "default") || !fill(ctx, limit, "defaultRequest", "min"))
+			return false;
+	}
+	return true;
+}
+
+const struct ks_strategy ks_strategy_limitranges = {
+	.group = "", .resource = "limitranges",
+	.flags = KS_STRATEGY_CREATE_ON_UPDATE,
+	.defaults = limitrange_defaults,
+};
+
+/* -- requests for certificates ------------------------------------------------------------------------------------ */
+
+/* Who asks is who is logged in. */
+static void csr_create(struct ks_registry_context *ctx, struct ks_value *csr)
+{
+	struct ks_value *groups;
+
+	ks_kit_clear(ctx, csr, "spec.username");
+	ks_kit_clear(ctx, csr, "spec.uid");
+	ks_kit_clear(ctx, csr, "spec.groups");
+	ks_kit_clear(ctx, csr, "spec.extra");
+	ks_kit_set(ctx, csr, "spec.username", ks_value_from_str(ctx->user));
+	if (ctx->user_uid.n)
+		ks_kit_set(ctx, csr, "spec.uid", ks_value_from_str(ctx->user_uid));
+	groups = ctx->n_groups ? ks_kit_make_list(ctx, csr, "spec.groups") : NULL;
+	for (size_t i = 0; groups && i < ctx->n_groups; i++)
+		ks_kit_append_text(ctx, groups, ctx->groups[i]);
+}
+
+/* The request stays as it was made; each subresource changes its own part of status. */
+static void csr_update(struct ks_registry_context *ctx, struct ks_value *csr, const struct ks_value *old)
+{
+	ks_kit_take(ctx, csr, old, "spec");
+	if (ks_str_is(ctx->subresource, "status"))
+		return;
+	if (!ks_str_is(ctx->subresource, "approval")) {
+		ks_kit_take(ctx, csr, old, "status");
+		return;
+	}
+	ks_kit_take(ctx, csr, old, "status.certificate");
+}
+
+const struct ks_strategy ks_strategy_certificatesigningrequests = {
+	.group = "certificates.k8s.io", .resource = "certificatesigningrequests",
+	.prepare_create = csr_create,
+	.prepare_update = csr_update,
 };

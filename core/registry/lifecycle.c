@@ -289,7 +289,7 @@ static bool prepare_update(struct ks_registry_context *ctx, struct ks_value *obj
 	if (ks_str_is(ctx->subresource, "status")) {
 		if (!keep_all_but_status(ctx, object, old))
 			return false;
-	} else if (has_status_subresource(ctx) && !take_field(ctx, object, old, "status")) {
+	} else if (!ks_str_is(ctx->subresource, "approval") && has_status_subresource(ctx) && !take_field(ctx, object, old, "status")) {
 		return false;
 	}
 	if (ctx->strategy->prepare_update)

@@ -16,21 +16,20 @@ static const struct ks_strategy *const with_files[] = {
 	&ks_strategy_secrets, &ks_strategy_configmaps, &ks_strategy_persistentvolumes, &ks_strategy_persistentvolumeclaims,
 	&ks_strategy_deployments, &ks_strategy_replicasets, &ks_strategy_statefulsets, &ks_strategy_daemonsets, &ks_strategy_jobs,
 	&ks_strategy_cronjobs, &ks_strategy_networkpolicies, &ks_strategy_customresourcedefinitions, &ks_strategy_horizontalpodautoscalers,
-	&ks_strategy_rolebindings, &ks_strategy_clusterrolebindings,
+	&ks_strategy_rolebindings, &ks_strategy_clusterrolebindings, &ks_strategy_limitranges, &ks_strategy_certificatesigningrequests,
 };
 
 /* Flags alone make the difference. */
 static const struct ks_strategy plain[] = {
 	{.group = "", .resource = "endpoints", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN},
 	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION},
-	{.group = "", .resource = "limitranges", .flags = KS_STRATEGY_CREATE_ON_UPDATE},
 	{.group = "", .resource = "nodes", .flags = KS_STRATEGY_KEEPS_STATUS},
 	{.group = "", .resource = "resourcequotas", .flags = KS_STRATEGY_RETURNS_DELETED},
 	{.group = "", .resource = "serviceaccounts", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN},
 	{.group = "events.k8s.io", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION},
 	{.group = "coordination.k8s.io", .resource = "leases", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NEEDS_REVISION},
-	{.group = RBAC, .resource = "roles", .flags = KS_STRATEGY_CREATE_ON_UPDATE, .names = KS_NAME_PATH},
-	{.group = RBAC, .resource = "clusterroles", .flags = KS_STRATEGY_CREATE_ON_UPDATE, .names = KS_NAME_PATH},
+	{.group = RBAC, .resource = "roles", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .names = KS_NAME_PATH},
+	{.group = RBAC, .resource = "clusterroles", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .names = KS_NAME_PATH},
 	{.group = "networking.k8s.io", .resource = "ingresses", .generation = KS_GENERATION_SPEC},
 	{.group = "networking.k8s.io", .resource = "ingressclasses", .generation = KS_GENERATION_SPEC},
 	{.group = "policy", .resource = "poddisruptionbudgets", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},

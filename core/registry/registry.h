@@ -51,7 +51,9 @@ struct ks_registry_context {
 	uint16_t resource;          /* index of the main resource in the version that is served */
 	struct ks_str subresource;  /* "status", "scale"; empty for the resource itself */
 	struct ks_str ns, name;     /* of the URL; name empty on create */
-	struct ks_str user;         /* name of the user */
+	struct ks_str user, user_uid; /* who asks */
+	const struct ks_str *groups;
+	size_t n_groups;
 	bool dry_run;
 	void (*warn)(void *arg, struct ks_str text); /* may be NULL */
 	void *warn_arg;

@@ -69,6 +69,17 @@ static bool default_affinity(struct ks_registry_context *ctx, struct ks_value *s
 	return ks_kit_default(ctx, service, "spec.sessionAffinityConfig.clientIP.timeoutSeconds", ks_value_from_int(10800));
 }
 
+/* An address that a load balancer has given is its own unless it says otherwise. */
+static bool default_balancer_addresses(struct ks_registry_context *ctx, struct ks_value *service)
+{
+	struct ks_value *list = ks_kit_list(ctx, service, "status.loadBalancer.ingress");
+
+	for (uint32_t i = 0; list && i < list->n; i++)
+		if (ks_kit_text(ctx, &list->items[i], "ip").n && !ks_kit_default_text(ctx, &list->items[i], "ipMode", "VIP"))
+			return false;
+	return true;
+}
+
 static bool service_defaults(struct ks_registry_context *ctx, struct ks_value *service)
 {
 	if (!ks_kit_struct(ctx, service, "spec") || !ks_default_constants(ctx->arena, ctx->schema, service))
@@ -81,7 +92,8 @@ static bool service_defaults(struct ks_registry_context *ctx, struct ks_value *s
 		!ks_kit_default_text(ctx, service, "spec.internalTrafficPolicy", "Cluster"))
 		return false;
 	if (ks_service_is_type(ctx, service, "LoadBalancer") &&
-		!ks_kit_default(ctx, service, "spec.allocateLoadBalancerNodePorts", ks_value_from_bool(true)))
+		(!ks_kit_default(ctx, service, "spec.allocateLoadBalancerNodePorts", ks_value_from_bool(true)) ||
+		!default_balancer_addresses(ctx, service)))
 		return false;
 	return true;
 }

@@ -139,6 +139,11 @@ static int check_kind(struct body *b)
 		return 0;
 	version = b->api_version;
 	slash = memchr(version.p, '/', version.n);
+	if (slash && memchr(slash + 1, '/', version.n - (size_t)(slash + 1 - version.p))) {
+		char *text = ks_arena_dup(b->arena, version.p, version.n);
+
+		return text ? refuse_unrecognized(b, "unexpected GroupVersion string: ", text) : out_of_memory(b->request);
+	}
 	if (slash) {
 		group = ks_str_of(version.p, (size_t)(slash - version.p));
 		version = ks_str_of(slash + 1, version.n - group.n - 1);

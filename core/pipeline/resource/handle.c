@@ -62,6 +62,8 @@ enum ks_stage_result ks_resource_handle(struct ks_request *request)
 	if (handler)
 		return handler->run(handler);
 	warn_deprecated(request);
+	if (!request->info.group.n && ks_str_is(request->info.resource, "componentstatuses"))
+		return ks_resource_component(request);
 	if (!is_stored(request))
 		return no_method(request);
 	if (ks_str_is(subresource, "scale"))

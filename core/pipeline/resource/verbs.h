@@ -20,6 +20,7 @@ enum ks_stage_result ks_resource_patch(struct ks_request *request);
 enum ks_stage_result ks_resource_delete(struct ks_request *request);
 enum ks_stage_result ks_resource_delete_collection(struct ks_request *request);
 enum ks_stage_result ks_resource_get_scale(struct ks_request *request);
+enum ks_stage_result ks_resource_component(struct ks_request *request);
 /* PUT and PATCH. */
 enum ks_stage_result ks_resource_write_scale(struct ks_request *request);
 
