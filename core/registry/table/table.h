@@ -74,7 +74,8 @@ int ks_table_add(struct ks_table *table, const struct ks_value *tree, const stru
 void ks_table_write(struct ks_table *table, const struct ks_table_meta *meta, struct ks_buf *out);
 /* All before the rows. */
 void ks_table_head(const struct ks_table *table, const struct ks_table_meta *meta, struct ks_buf *out);
-/* Moves the rows that can go to `out`, with the commas between them and those that went before. Rows that are put in order go with the `last` call only. */
+/* Moves the rows that can go to `out`, with the commas between them and those that went before. Rows that are put in order go
+ * with the `last` call only. */
 void ks_table_take_rows(struct ks_table *table, bool last, struct ks_buf *out);
 
 /* The parts, for those who need no Table: the cells of one object as a JSON list. */
