@@ -102,29 +102,33 @@ int ks_op_end(struct ks_op *op, int result)
 	return KS_PENDING;
 }
 
+/* The call that was pending is answered now; false: none was. */
+static bool end_pending(struct ks_op *op, int result)
+{
+	uint8_t active = ACTIVE;
+
+	if (!atomic_compare_exchange_strong(&op->state, &active, COMPLETED)) {
+		ks_log(KS_LOG_ERROR, "plugins", "a plugin completed an operation that was not pending; ignored");
+		return false;
+	}
+	op->result = result;
+	return true;
+}
+
 static void wake_waiter(struct ks_op *op, int result)
 {
 	pthread_mutex_lock(&wait_lock);
-	op->result = result;
-	atomic_store(&op->state, COMPLETED);
-	pthread_cond_broadcast(&wait_over);
+	if (end_pending(op, result))
+		pthread_cond_broadcast(&wait_over);
 	pthread_mutex_unlock(&wait_lock);
 }
 
 void ks_op_complete(struct ks_op *op, int result)
 {
-	uint8_t active = ACTIVE;
-
-	if (!op->loop) {
+	if (!op->loop)
 		wake_waiter(op, result);
-		return;
-	}
-	if (!atomic_compare_exchange_strong(&op->state, &active, COMPLETED)) {
-		ks_log(KS_LOG_ERROR, "plugins", "a plugin completed an operation that was not pending; ignored");
-		return;
-	}
-	op->result = result;
-	ks_loop_post(op->loop, &op->task);
+	else if (end_pending(op, result))
+		ks_loop_post(op->loop, &op->task);
 }
 
 int ks_op_wait(struct ks_op *op, int result)

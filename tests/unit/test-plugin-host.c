@@ -235,6 +235,28 @@ static void a_cancelled_call_still_ends(void **state)
 	waited_end(&t.waited);
 }
 
+static void *complete_in_a_while(void *op)
+{
+	fixture_nap();
+	ks_op_complete(op, KS_ERR_TIMEOUT);
+	return NULL;
+}
+
+static void a_thread_without_a_loop_waits(void **state)
+{
+	pthread_t thread;
+	struct ks_op op;
+
+	(void)state;
+	ks_op_init(&op, NULL, 0, NULL);
+	ks_op_begin(&op);
+	assert_int_equal(pthread_create(&thread, NULL, complete_in_a_while, &op), 0);
+	assert_int_equal(ks_op_wait(&op, ks_op_end(&op, KS_PENDING)), KS_ERR_TIMEOUT);
+	pthread_join(thread, NULL);
+	ks_op_complete(&op, KS_DONE); /* once too often: told, and nothing happens */
+	ks_op_fini(&op);
+}
+
 static void an_unknown_decision_is_an_error(void **state)
 {
 	struct authn_try t;
@@ -733,6 +755,7 @@ int main(void)
 		HOST_TEST(an_answer_comes_later),
 		HOST_TEST(a_completion_within_the_call_is_not_reentrant),
 		HOST_TEST(a_cancelled_call_still_ends),
+		HOST_TEST(a_thread_without_a_loop_waits),
 		HOST_TEST(an_unknown_decision_is_an_error),
 		HOST_TEST(nobody_is_authenticated_without_a_name),
 		HOST_TEST(a_failure_has_words),
