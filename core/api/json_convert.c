@@ -20,7 +20,7 @@ static bool field_to_free(
 	struct ks_member *m = &map->members[map->n];
 	bool absent = !value || value->kind == KS_ABSENT;
 
-	if (absent && ks_field_left_out(s, field))
+	if (ks_field_left_out(s, field) && (absent || ks_value_is_unsaid(s, field, value)))
 		return true;
 	m->key = ks_str_from(ks_schema_text(s, field->name));
 	m->value = (struct ks_value){.kind = KS_NULL};

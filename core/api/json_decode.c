@@ -231,46 +231,6 @@ static uint16_t find_slot(const struct ks_schema *s, uint16_t type, struct ks_st
 	return ks_schema_slot(s, type, name.p, name.n);
 }
 
-static bool is_empty_struct(const struct ks_value *v)
-{
-	for (uint32_t i = 0; i < v->n; i++)
-		if (v->items[i].kind != KS_ABSENT)
-			return false;
-	return true;
-}
-
-/* Would Go have its zero value there, and no way to tell that it was said? */
-static bool is_unsaid(const struct ks_schema *s, const struct ks_field *field, const struct ks_value *v)
-{
-	uint8_t class_ = s->types[field->type].class_;
-
-	if (field->flags & KS_FIELD_POINTER)
-		return false; /* also lists and maps of run-time schemas */
-	switch (v->kind) {
-	case KS_BOOL:
-		return !v->boolean;
-	case KS_INT:
-		return v->integer == 0;
-	case KS_FLOAT:
-		return v->number == 0;
-	case KS_STRUCT:
-		return is_empty_struct(v);
-	case KS_LIST:
-	case KS_MAP:
-		return v->n == 0 && field->flags & KS_FIELD_OMIT_EMPTY && (class_ == KS_TYPE_LIST || class_ == KS_TYPE_MAP);
-	case KS_STRING:
-		if (class_ == KS_TYPE_STRING)
-			return v->n == 0;
-		if (class_ == KS_TYPE_QUANTITY)
-			return ks_str_is(ks_value_str(v), "0");
-		if (class_ == KS_TYPE_DURATION)
-			return ks_str_is(ks_value_str(v), "0s");
-		return class_ == KS_TYPE_BYTES && v->n == 0 && field->flags & KS_FIELD_OMIT_EMPTY;
-	default:
-		return false;
-	}
-}
-
 static bool decode_null_field(struct ks_json_decoder *d, const struct ks_field *field, struct ks_value *slot)
 {
 	uint8_t class_ = d->s->types[field->type].class_;
@@ -292,7 +252,7 @@ static bool decode_field(struct ks_json_decoder *d, const struct ks_field *field
 		return decode_null_field(d, field, slot);
 	if (!decode_typed(d, field->type, field->flags, c, slot))
 		return false;
-	if (is_unsaid(d->s, field, slot))
+	if (ks_value_is_unsaid(d->s, field, slot))
 		*slot = (struct ks_value){0};
 	return true;
 }

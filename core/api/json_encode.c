@@ -19,6 +19,15 @@ struct encoder {
 	bool rv_comma;
 };
 
+/* ks_buf_add_char without a call where there is room. */
+static inline void put_char(struct ks_buf *out, char c)
+{
+	if (out->len < out->cap && !out->failed)
+		out->data[out->len++] = c;
+	else
+		ks_buf_add_char(out, c);
+}
+
 static void encode(struct encoder *e, uint16_t type, const struct ks_value *v);
 static void encode_zero(struct encoder *e, uint16_t type);
 
@@ -83,8 +92,13 @@ void ks_json_encode_string(struct ks_str text, struct ks_buf *out)
 		at += encode_special(out, text.p + at, text.n - at);
 		from = at;
 	}
-	ks_buf_add(out, text.p + from, at - from);
-	ks_buf_add_char(out, '"');
+	if (from == 0 && text.n) { /* nothing to escape; there is room */
+		memcpy(out->data + out->len, text.p, text.n);
+		out->len += text.n;
+	} else {
+		ks_buf_add(out, text.p + from, at - from);
+	}
+	put_char(out, '"');
 }
 
 /* The shortest digits that read back as the same number: "d.ddde-07". */
@@ -104,7 +118,7 @@ static void expand(struct ks_buf *out, const char *text)
 	int n = 0, exponent = atoi(strchr(text, 'e') + 1);
 
 	if (*text == '-') {
-		ks_buf_add_char(out, '-');
+		put_char(out, '-');
 		text++;
 	}
 	for (; *text != 'e'; text++)
@@ -113,14 +127,14 @@ static void expand(struct ks_buf *out, const char *text)
 	if (exponent < 0) {
 		ks_buf_add_str(out, "0.");
 		for (int i = -1; i > exponent; i--)
-			ks_buf_add_char(out, '0');
+			put_char(out, '0');
 		ks_buf_add(out, digits, (size_t)n);
 		return;
 	}
 	for (int i = 0; i < n || i <= exponent; i++) {
 		if (i == exponent + 1)
-			ks_buf_add_char(out, '.');
-		ks_buf_add_char(out, i < n ? digits[i] : '0');
+			put_char(out, '.');
+		put_char(out, i < n ? digits[i] : '0');
 	}
 }
 
@@ -152,7 +166,7 @@ static void encode_key(struct encoder *e, struct ks_str key, bool plain_name)
 {
 	if (!plain_name) {
 		ks_json_encode_string(key, e->out);
-		ks_buf_add_char(e->out, ':');
+		put_char(e->out, ':');
 		return;
 	}
 	if (!ks_buf_reserve(e->out, key.n + 3))
@@ -172,13 +186,13 @@ static void encode_list(struct encoder *e, uint16_t type, const struct ks_value 
 {
 	uint16_t element = type ? e->s->types[type].element : 0;
 
-	ks_buf_add_char(e->out, '[');
+	put_char(e->out, '[');
 	for (uint32_t i = 0; i < v->n; i++) {
 		if (i)
-			ks_buf_add_char(e->out, ',');
+			put_char(e->out, ',');
 		encode(e, element, &v->items[i]);
 	}
-	ks_buf_add_char(e->out, ']');
+	put_char(e->out, ']');
 }
 
 static void encode_member(struct encoder *e, uint16_t element, const struct ks_member *m, bool *first)
@@ -186,7 +200,7 @@ static void encode_member(struct encoder *e, uint16_t element, const struct ks_m
 	if (m->value.kind == KS_ABSENT)
 		return;
 	if (!*first)
-		ks_buf_add_char(e->out, ',');
+		put_char(e->out, ',');
 	*first = false;
 	encode_key(e, m->key, false);
 	encode(e, element, &m->value);
@@ -228,13 +242,13 @@ static void encode_map(struct encoder *e, uint16_t type, const struct ks_value *
 	uint16_t element = type ? e->s->types[type].element : 0;
 	bool first = true;
 
-	ks_buf_add_char(e->out, '{');
+	put_char(e->out, '{');
 	if (e->ordered || is_sorted(v))
 		for (uint32_t i = 0; i < v->n; i++)
 			encode_member(e, element, &v->members[i], &first);
 	else
 		encode_sorted(e, element, v);
-	ks_buf_add_char(e->out, '}');
+	put_char(e->out, '}');
 }
 
 /* ---- structs ---- */
@@ -244,13 +258,28 @@ static bool is_object_meta_name(const struct ks_str name)
 	return ks_str_is(name, "metadata");
 }
 
+/* A quick look at what most values are not. */
+static inline bool may_be_nothing(const struct ks_value *v)
+{
+	if (!v || v->kind == KS_ABSENT || v->kind == KS_STRUCT)
+		return true;
+	if (v->kind == KS_STRING || v->kind == KS_LIST || v->kind == KS_MAP)
+		return v->n == 0;
+	return v->kind == KS_BOOL ? !v->boolean : v->integer == 0;
+}
+
+static bool is_nothing(const struct ks_schema *s, const struct ks_field *field, const struct ks_value *v)
+{
+	return !v || v->kind == KS_ABSENT || ks_value_is_unsaid(s, field, v);
+}
+
 /* `v` NULL: the zero struct. */
 static void encode_fields(struct encoder *e, uint16_t type, const struct ks_value *v, bool root, bool metadata)
 {
 	const struct ks_type *t = &e->s->types[type];
 	size_t start;
 
-	ks_buf_add_char(e->out, '{');
+	put_char(e->out, '{');
 	start = e->out->len;
 	if (metadata)
 		e->rv_at = start;
@@ -259,13 +288,13 @@ static void encode_fields(struct encoder *e, uint16_t type, const struct ks_valu
 		const struct ks_value *value = v && slot < v->n ? &v->items[slot] : NULL;
 		struct ks_str name;
 
-		if ((!value || value->kind == KS_ABSENT) && ks_field_left_out(e->s, field))
+		if (may_be_nothing(value) && ks_field_left_out(e->s, field) && is_nothing(e->s, field, value))
 			continue;
 		name = ks_str_of(ks_schema_text(e->s, field->name), field->name_n);
 		if (metadata && ks_str_is(name, "resourceVersion"))
 			continue;
 		if (e->out->len > start)
-			ks_buf_add_char(e->out, ',');
+			put_char(e->out, ',');
 		encode_key(e, name, true);
 		if (root && is_object_meta_name(name) && e->s->types[field->type].class_ == KS_TYPE_STRUCT)
 			encode_fields(e, field->type, value && value->kind == KS_STRUCT ? value : NULL, false, true);
@@ -278,7 +307,7 @@ static void encode_fields(struct encoder *e, uint16_t type, const struct ks_valu
 	}
 	if (metadata)
 		e->rv_comma = e->out->len > start;
-	ks_buf_add_char(e->out, '}');
+	put_char(e->out, '}');
 }
 
 static void encode_zero(struct encoder *e, uint16_t type)
@@ -363,20 +392,20 @@ static void encode_free_metadata(struct encoder *e, const struct ks_value *metad
 {
 	bool first = true;
 
-	ks_buf_add_char(e->out, '{');
+	put_char(e->out, '{');
 	e->rv_at = e->out->len;
 	for (uint32_t i = 0; i < metadata->n; i++)
 		if (!ks_str_is(metadata->members[i].key, "resourceVersion"))
 			encode_member(e, 0, &metadata->members[i], &first);
 	e->rv_comma = !first;
-	ks_buf_add_char(e->out, '}');
+	put_char(e->out, '}');
 }
 
 static void encode_free_object(struct encoder *e, const struct ks_value *v)
 {
 	bool first = true;
 
-	ks_buf_add_char(e->out, '{');
+	put_char(e->out, '{');
 	for (uint32_t i = 0; i < v->n; i++) {
 		const struct ks_member *m = &v->members[i];
 
@@ -385,12 +414,12 @@ static void encode_free_object(struct encoder *e, const struct ks_value *v)
 			continue;
 		}
 		if (!first)
-			ks_buf_add_char(e->out, ',');
+			put_char(e->out, ',');
 		first = false;
 		encode_key(e, m->key, true);
 		encode_free_metadata(e, &m->value);
 	}
-	ks_buf_add_char(e->out, '}');
+	put_char(e->out, '}');
 }
 
 void ks_json_encode_object(const struct ks_schema *s, const struct ks_value *v, struct ks_buf *out, size_t *rv_at_r, bool *rv_comma_r)

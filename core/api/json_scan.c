@@ -169,22 +169,30 @@ bool ks_json_number(struct ks_json_scan *s, struct ks_json_number *out)
 #define ONES 0x0101010101010101ULL
 #define HIGHS 0x8080808080808080ULL
 
-/* Some byte of the eight is a quote, a backslash, a control character or not ASCII. */
-static bool eight_special(const char *p)
+/* High bits of those of the eight bytes that are a quote, a backslash, a control character or not ASCII. The lowest one is right;
+ * a borrow may set others above it. */
+static uint64_t special_bits(const char *p)
 {
 	uint64_t w, quote, slash;
 
 	memcpy(&w, p, 8);
 	quote = w ^ (ONES * '"');
 	slash = w ^ (ONES * '\\');
-	return (((quote - ONES) | (slash - ONES) | (w - ONES * 0x20) | w) & HIGHS) != 0;
+	return ((quote - ONES) | (slash - ONES) | (w - ONES * 0x20) | w) & HIGHS;
 }
 
 /* Moves over plain ASCII. */
 static const char *plain_end(const char *p, const char *end)
 {
-	while (end - p >= 8 && !eight_special(p))
+	while (end - p >= 8) {
+		uint64_t special = special_bits(p);
+
+		if (special && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+			return p + __builtin_ctzll(special) / 8;
+		if (special)
+			break;
 		p += 8;
+	}
 	while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80)
 		p++;
 	return p;

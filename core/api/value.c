@@ -213,6 +213,62 @@ struct ks_value *ks_value_insert_item(struct ks_arena *arena, struct ks_value *l
 	return &list->items[at];
 }
 
+/* ---- what Go cannot tell from absent ---- */
+
+static bool is_empty_struct(const struct ks_value *v)
+{
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->items[i].kind != KS_ABSENT)
+			return false;
+	return true;
+}
+
+bool ks_value_is_unsaid(const struct ks_schema *s, const struct ks_field *field, const struct ks_value *v)
+{
+	uint8_t class_ = s->types[field->type].class_;
+
+	if (field->flags & KS_FIELD_POINTER)
+		return false; /* also lists and maps of run-time schemas */
+	switch (v->kind) {
+	case KS_BOOL:
+		return !v->boolean;
+	case KS_INT:
+		return v->integer == 0;
+	case KS_FLOAT:
+		return v->number == 0;
+	case KS_STRUCT:
+		return is_empty_struct(v);
+	case KS_LIST:
+	case KS_MAP:
+		return v->n == 0 && field->flags & KS_FIELD_OMIT_EMPTY && (class_ == KS_TYPE_LIST || class_ == KS_TYPE_MAP);
+	case KS_STRING:
+		if (class_ == KS_TYPE_STRING)
+			return v->n == 0;
+		if (class_ == KS_TYPE_QUANTITY)
+			return ks_str_is(ks_value_str(v), "0");
+		if (class_ == KS_TYPE_DURATION)
+			return ks_str_is(ks_value_str(v), "0s");
+		return class_ == KS_TYPE_BYTES && v->n == 0 && field->flags & KS_FIELD_OMIT_EMPTY;
+	default:
+		return false;
+	}
+}
+
+void ks_value_settle(const struct ks_schema *s, struct ks_value *v)
+{
+	for (uint32_t i = 0; v->kind == KS_LIST && i < v->n; i++)
+		ks_value_settle(s, &v->items[i]);
+	for (uint32_t i = 0; v->kind == KS_MAP && v->type && i < v->n; i++)
+		ks_value_settle(s, &v->members[i].value);
+	for (uint32_t i = 0; v->kind == KS_STRUCT && i < v->n; i++) {
+		if (v->items[i].kind == KS_ABSENT)
+			continue;
+		ks_value_settle(s, &v->items[i]);
+		if (ks_value_is_unsaid(s, ks_schema_field(s, v->type, (uint16_t)i), &v->items[i]))
+			v->items[i] = (struct ks_value){0};
+	}
+}
+
 /* ---- copies ---- */
 
 static bool copy_items(struct ks_arena *arena, const struct ks_value *from, struct ks_value *to)

@@ -102,6 +102,12 @@ void ks_value_remove_item(struct ks_value *list, uint32_t at);
 /* Inserts an absent item at `at` (<= n). */
 struct ks_value *ks_value_insert_item(struct ks_arena *arena, struct ks_value *list, uint32_t at) __attribute__((warn_unused_result));
 
+/* Is the value of a struct's field one that Go could not tell from a missing one (0, "", an empty list that is left out ...)?
+ * Decoders make such values absent, encoders leave them out where Go does. */
+bool ks_value_is_unsaid(const struct ks_schema *s, const struct ks_field *field, const struct ks_value *v);
+/* Makes all such values of a typed tree absent: after edits, before ks_value_equal. */
+void ks_value_settle(const struct ks_schema *s, struct ks_value *v);
+
 /* A free-form value as Go's %v prints it (upstream shows patches so in messages): map[a:1 b:[x y]]. */
 struct ks_buf;
 void ks_value_print(const struct ks_value *v, struct ks_buf *out);

@@ -66,6 +66,24 @@ static void test_a_copy_is_whole(void **state)
 	ks_arena_fini(&other);
 }
 
+static void test_unsaid_values_are_left_out_and_settled(void **state)
+{
+	struct ks_value pod, empty;
+
+	assert_true(ks_value_new_struct(*state, &ks_schema_builtin, pod_type(), &pod));
+	assert_true(ks_value_new_struct(*state, &ks_schema_builtin, pod_type(), &empty));
+	*ks_value_put_at(*state, &ks_schema_builtin, &pod, "spec.nodeName") = ks_value_from_str(KS_STR_LIT(""));
+	*ks_value_put_at(*state, &ks_schema_builtin, &pod, "spec.hostNetwork") = ks_value_from_bool(false);
+	*ks_value_put_at(*state, &ks_schema_builtin, &pod, "spec.tolerations") = (struct ks_value){.kind = KS_LIST};
+	assert_string_equal(ks_test_json(*state, &pod), ks_test_json(*state, &empty));
+	assert_false(ks_value_equal(&pod, &empty));
+	ks_value_settle(&ks_schema_builtin, &pod);
+	assert_true(ks_value_equal(&pod, &empty));
+	*ks_value_put_at(*state, &ks_schema_builtin, &pod, "spec.priority") = ks_value_from_int(0);
+	ks_value_settle(&ks_schema_builtin, &pod);
+	assert_non_null(ks_value_at(&ks_schema_builtin, &pod, "spec.priority"));
+}
+
 static void test_semantic_equality(void **state)
 {
 	static const char *const same[][2] = {
@@ -143,6 +161,7 @@ int main(void)
 		KS_TEST(test_members_are_removed_in_order),
 		KS_TEST(test_lists_grow_and_shrink),
 		KS_TEST(test_a_copy_is_whole),
+		KS_TEST(test_unsaid_values_are_left_out_and_settled),
 		KS_TEST(test_semantic_equality),
 		KS_TEST(test_quantities_are_equal_by_value),
 		KS_TEST(test_json_equality),
