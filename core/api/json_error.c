@@ -90,6 +90,8 @@ static const struct embedding {
 	{"SecretKeySelector", "LocalObjectReference", NULL, "name"},
 	{"DeviceClaimConfiguration", "DeviceConfiguration", NULL, "opaque"},
 	{"DeviceAllocationConfiguration", "DeviceConfiguration", NULL, "opaque"},
+	{"DeviceClassConfiguration", "DeviceConfiguration", NULL, "opaque"},
+	{"IngressRule", "IngressRuleValue", NULL, "http"},
 	{"NamedRuleWithOperations", "RuleWithOperations.Rule", NULL, "apiGroups apiVersions resources scope"},
 	{"NamedRuleWithOperations", "RuleWithOperations", NULL, "operations"},
 	{"RuleWithOperations", "Rule", NULL, "apiGroups apiVersions resources scope"},
@@ -116,7 +118,9 @@ static const char *embedded_name(const struct ks_schema *s, uint16_t type, const
 		if (strcmp(e->type, name) == 0 && (e->own ? !has_word(e->own, field) : has_word(e->only, field)))
 			return e->embedded;
 	}
-	if ((strcmp(field, "kind") == 0 || strcmp(field, "apiVersion") == 0) && ks_schema_slot(s, type, "metadata", 8) != KS_NO_SLOT)
+	/* TypeMeta comes first, and only in it does apiVersion follow kind. */
+	if ((strcmp(field, "kind") == 0 || strcmp(field, "apiVersion") == 0) && ks_schema_slot(s, type, "kind", 4) == 0 &&
+	    ks_schema_slot(s, type, "apiVersion", 10) == 1)
 		return "TypeMeta";
 	return NULL;
 }

@@ -245,6 +245,30 @@ static void test_directives_of_maps(void **state)
 	CHECK(strategic, rows);
 }
 
+/* ---- memory ---- */
+
+static void test_every_limit_of_memory_is_an_error(void **state)
+{
+	static const char json[] = "[" WEB(ONE "," TWO) "," WEB("{\"name\":\"new\"},{\"$patch\":\"delete\",\"name\":\"two\"}") "]";
+	bool applied = false;
+
+	(void)state;
+	for (size_t limit = 64; !applied; limit += 64) {
+		struct ks_arena arena;
+		struct ks_value both;
+		const char *message;
+		int r;
+
+		ks_arena_init(&arena, limit);
+		r = ks_json_decode(&arena, NULL, 0, 0, json, sizeof(json) - 1, &both, NULL, &message);
+		if (r == 0)
+			r = strategic(&arena, &both.items[0], &both.items[1], &message);
+		assert_true(r == 0 || r == -ENOMEM);
+		applied = r == 0;
+		ks_arena_fini(&arena);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +283,7 @@ int main(void)
 		KS_TEST(test_lists_of_scalars),
 		KS_TEST(test_the_order_of_lists),
 		KS_TEST(test_directives_of_maps),
+		KS_TEST(test_every_limit_of_memory_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
