@@ -1,11 +1,13 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /*
- * A store's events, from the store's thread to ours, and the applier that takes them.
+ * A store's events and the applier that takes them.
  *
- * The store's thread only copies what it was given into a queue; the applier
- * turns events into new states, several batches together when it is behind. The queue is bounded
- * by the credit that the store has.
+ * When a few events come and nothing is waiting, they are applied on the spot, on the store's thread:
+ * a write is seen without another thread having to wake up. Else the store's thread only
+ * copies what it was given into a queue, and our own thread turns it into new states, several batches
+ * together when it is behind. The queue is bounded by the credit that the store has.
+ * One of the two threads applies at a time; `applying` and the queue, under the lock, say who.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,26 +17,20 @@
 #include "core/cache/internal.h"
 #include "core/util/log.h"
 
-enum { QUEUE_MOST = 8192, PUBLISH_MOST = 1024, PAUSE_FIRST_MS = 50, PAUSE_MOST_MS = 5000 };
-
-struct feed_event {
-	uint32_t type;
-	uint64_t revision;
-	struct ks_store_kv kv; /* key in the batch's own memory, value a reference */
-};
+enum { QUEUE_MOST = 8192, PUBLISH_MOST = 1024, DIRECT_MOST = 64, PAUSE_FIRST_MS = 50, PAUSE_MOST_MS = 5000 };
 
 struct ks_feed_batch {
 	struct ks_feed_batch *next;
 	uint64_t progress;
 	size_t n;
-	struct feed_event events[];
+	struct ks_store_event events[]; /* keys are in the batch's own memory, values references */
 };
 
-/* -- the store's thread ------------------------------------------------------------------------------------------ */
+/* -- batches ----------------------------------------------------------------------------------------------------- */
 
 static struct ks_feed_batch *copy_events(const struct ks_store_event *events, size_t n, uint64_t progress)
 {
-	size_t bytes = sizeof(struct ks_feed_batch) + n * sizeof(struct feed_event);
+	size_t bytes = sizeof(struct ks_feed_batch) + n * sizeof(struct ks_store_event);
 	struct ks_feed_batch *batch;
 	char *keys;
 
@@ -48,7 +44,7 @@ static struct ks_feed_batch *copy_events(const struct ks_store_event *events, si
 	for (size_t i = 0; i < n; i++) {
 		const struct ks_store_kv *kv = &events[i].kv;
 
-		batch->events[i] = (struct feed_event){events[i].type, events[i].revision, *kv};
+		batch->events[i] = events[i];
 		memcpy(keys, kv->key.p, kv->key.n);
 		batch->events[i].kv.key.p = keys;
 		keys += kv->key.n;
@@ -63,45 +59,6 @@ static void free_batch(struct ks_feed_batch *batch)
 	for (size_t i = 0; i < batch->n; i++)
 		ks_bytes_unref((struct ks_bytes *)batch->events[i].kv.value);
 	free(batch);
-}
-
-static void append(struct ks_feed *feed, struct ks_feed_batch *batch)
-{
-	*feed->last = batch;
-	feed->last = &batch->next;
-	feed->queued += batch->n;
-}
-
-static uint64_t on_events(void *arg, const struct ks_store_event *events, size_t n, uint64_t progress)
-{
-	struct ks_feed *feed = arg;
-	struct ks_feed_batch *batch = copy_events(events, n, progress);
-	uint64_t room = 0;
-
-	pthread_mutex_lock(&feed->lock);
-	if (batch && !feed->lost)
-		append(feed, batch);
-	else if (batch)
-		free_batch(batch);
-	else
-		feed->lost = KS_ERR_COMPACTED; /* an event is gone: a list has to make up for it */
-	if (feed->queued < QUEUE_MOST)
-		room = QUEUE_MOST - feed->queued;
-	feed->starved = room == 0;
-	pthread_cond_signal(&feed->changed);
-	pthread_mutex_unlock(&feed->lock);
-	return room;
-}
-
-static void on_failed(void *arg, int result)
-{
-	struct ks_feed *feed = arg;
-
-	pthread_mutex_lock(&feed->lock);
-	if (!feed->lost)
-		feed->lost = result < 0 ? result : KS_ERR;
-	pthread_cond_signal(&feed->changed);
-	pthread_mutex_unlock(&feed->lock);
 }
 
 /* -- applying --------------------------------------------------------------------------------------------------- */
@@ -125,7 +82,7 @@ static bool pause_ms(struct ks_feed *feed, uint32_t milliseconds)
 	return !stopping;
 }
 
-static int apply_event(struct ks_feed *feed, const struct feed_event *event)
+static int apply_event(struct ks_feed *feed, const struct ks_store_event *event)
 {
 	struct ks_str ns, name;
 	struct ks_cache_resource *r = ks_feed_resolve(feed, ks_cache_view(event->kv.key), &ns, &name);
@@ -191,6 +148,85 @@ static void apply_all(struct ks_feed *feed, struct ks_feed_batch *batch)
 		}
 		free_batch(batch);
 	}
+}
+
+/* -- the store's thread ------------------------------------------------------------------------------------------ */
+
+/* Whether the store's thread may apply what it brings: then nobody else does until end_direct. */
+static bool begin_direct(struct ks_feed *feed)
+{
+	bool idle;
+
+	pthread_mutex_lock(&feed->lock);
+	idle = !feed->applying && !feed->first && !feed->lost && !feed->stopping;
+	pthread_mutex_unlock(&feed->lock);
+	return idle;
+}
+
+/* Returns how many were applied: all, unless memory was short. */
+static size_t apply_direct(struct ks_feed *feed, const struct ks_store_event *events, size_t n, uint64_t progress)
+{
+	size_t i = 0;
+
+	while (i < n && apply_event(feed, &events[i]) == 0)
+		i++;
+	if (i == n && progress >= atomic_load(&feed->revision))
+		ks_apply_publish(feed, progress);
+	pthread_mutex_lock(&feed->lock);
+	if (!feed->loaded)
+		pthread_cond_signal(&feed->changed);
+	pthread_mutex_unlock(&feed->lock);
+	return i;
+}
+
+static void append(struct ks_feed *feed, struct ks_feed_batch *batch)
+{
+	*feed->last = batch;
+	feed->last = &batch->next;
+	feed->queued += batch->n;
+}
+
+static uint64_t enqueue(struct ks_feed *feed, struct ks_feed_batch *batch)
+{
+	uint64_t room = 0;
+
+	pthread_mutex_lock(&feed->lock);
+	if (batch && !feed->lost)
+		append(feed, batch);
+	else if (batch)
+		free_batch(batch);
+	else
+		feed->lost = KS_ERR_COMPACTED; /* an event is gone: a list has to make up for it */
+	if (feed->queued < QUEUE_MOST)
+		room = QUEUE_MOST - feed->queued;
+	feed->starved = room == 0;
+	pthread_cond_signal(&feed->changed);
+	pthread_mutex_unlock(&feed->lock);
+	return room;
+}
+
+static uint64_t on_events(void *arg, const struct ks_store_event *events, size_t n, uint64_t progress)
+{
+	struct ks_feed *feed = arg;
+	size_t applied = 0;
+
+	if (n <= DIRECT_MOST && begin_direct(feed)) {
+		applied = apply_direct(feed, events, n, progress);
+		if (applied == n)
+			return QUEUE_MOST;
+	}
+	return enqueue(feed, copy_events(events + applied, n - applied, progress));
+}
+
+static void on_failed(void *arg, int result)
+{
+	struct ks_feed *feed = arg;
+
+	pthread_mutex_lock(&feed->lock);
+	if (!feed->lost)
+		feed->lost = result < 0 ? result : KS_ERR;
+	pthread_cond_signal(&feed->changed);
+	pthread_mutex_unlock(&feed->lock);
 }
 
 /* -- following --------------------------------------------------------------------------------------------------- */
@@ -299,16 +335,18 @@ static void follow(struct ks_feed *feed, uint64_t goal)
 	int lost;
 
 	while (!stopping) {
-		if (!feed->loaded && atomic_load(&feed->revision) >= goal)
-			report_loaded(feed, 0, NULL);
 		pthread_mutex_lock(&feed->lock);
-		while (!feed->first && !feed->lost && !feed->stopping)
+		feed->applying = false;
+		while (!feed->first && !feed->lost && !feed->stopping && (feed->loaded || atomic_load(&feed->revision) < goal))
 			pthread_cond_wait(&feed->changed, &feed->lock);
 		batch = take_queue(feed);
 		lost = feed->lost;
 		stopping = feed->stopping;
+		feed->applying = batch || lost;
 		pthread_mutex_unlock(&feed->lock);
 		apply_all(feed, batch);
+		if (!feed->loaded && atomic_load(&feed->revision) >= goal)
+			report_loaded(feed, 0, NULL);
 		if (lost && !stopping)
 			recover(feed, lost);
 	}

@@ -83,6 +83,7 @@ struct ks_feed {
 	struct ks_feed_batch *first, **last;
 	uint64_t queued;             /* events */
 	bool starved;                /* the store was told to wait for credit */
+	bool applying;               /* the feed's thread has taken something */
 	bool stopping, loaded;
 	int lost;                    /* enum ks_result: the watch is over; 0: it isn't */
 	int load_result;

@@ -114,6 +114,53 @@ static double write_all(unsigned n, unsigned change)
 	return now() - began;
 }
 
+/* One write after the other, each waited for until the cache shows it: what a client sees that reads what it wrote. */
+struct settle {
+	struct ks_cache_wait wait;
+	struct ks_cache_resource *r;
+	unsigned left;
+};
+static struct settle settling;
+
+static void settle_next(void)
+{
+	calls[0].loop = loop;
+	calls[0].expected = UINT64_MAX;
+	next_write = settling.left % n_objects;
+	end_write = next_write + 1;
+	start_next(&calls[0]);
+}
+
+static void settled(struct ks_task *task)
+{
+	(void)task;
+	if (--settling.left == 0)
+		ks_loop_stop(loop);
+	else
+		settle_next();
+}
+
+static void settle_written(struct ks_store_call *call)
+{
+	ks_bytes_unref(call->value);
+	settling.wait = (struct ks_cache_wait){.task = {.run = settled}, .loop = loop, .revision = call->revision};
+	ks_cache_wait_for(settling.r, &settling.wait);
+}
+
+static void bench_settle(struct ks_cache_resource *r, unsigned n)
+{
+	double began = now();
+
+	loop = ks_loop_new(0);
+	settling = (struct settle){.r = r, .left = n};
+	calls[0].done = settle_written;
+	change_of_write = 5;
+	settle_next();
+	ks_loop_run(loop);
+	ks_loop_free(&loop);
+	printf("{\"bench\":\"cache-settle\",\"us_per_write\":%.1f}\n", (now() - began) * 1e6 / n);
+}
+
 /* -- reading ---------------------------------------------------------------------------------------------------- */
 
 static void bench_get(struct ks_cache_resource *r)
@@ -262,6 +309,7 @@ int main(int argc, char **argv)
 	bench_walk(ks_cache_find(cache, pods));
 	bench_past(ks_cache_find(cache, pods), 100);
 	bench_past(ks_cache_find(cache, pods), 4000);
+	bench_settle(ks_cache_find(cache, pods), file ? 1000 : 20000);
 	stop_cache();
 	if (start_cache(router, "again"))
 		return 1;
