@@ -73,6 +73,7 @@ static void publish(struct ks_cache_resource *r, uint64_t revision)
 	/* a watcher that was told of a change finds it when it reads: the state first, then the history's end */
 	ks_roots_publish(&r->roots, root, &r->edit.garbage);
 	ks_history_publish(&r->history);
+	ks_past_expire(&r->past);
 }
 
 void ks_apply_publish(struct ks_feed *feed, uint64_t revision)

@@ -34,10 +34,15 @@ int ks_cache_resource_init(struct ks_cache_resource *r, struct ks_feed *feed, ui
 	result = ks_park_init(&r->park);
 	if (result)
 		goto failed_history;
-	result = ks_roots_init(&r->roots, 0);
+	result = ks_past_init(&r->past);
 	if (result)
 		goto failed_park;
+	result = ks_roots_init(&r->roots, 0);
+	if (result)
+		goto failed_past;
 	return 0;
+failed_past:
+	ks_past_fini(&r->past);
 failed_park:
 	ks_park_fini(&r->park);
 failed_history:
@@ -50,6 +55,7 @@ void ks_cache_resource_close(struct ks_cache_resource *r)
 {
 	struct ks_root *last = r->next_root ? r->next_root : calloc(1, sizeof(*last));
 
+	ks_past_close(&r->past);
 	r->next_root = NULL;
 	if (last) {
 		ks_tree_clear(&r->edit);
@@ -62,6 +68,7 @@ void ks_cache_resource_close(struct ks_cache_resource *r)
 void ks_cache_resource_fini(struct ks_cache_resource *r)
 {
 	ks_roots_fini(&r->roots);
+	ks_past_fini(&r->past);
 	ks_history_fini(&r->history);
 	ks_park_fini(&r->park);
 }

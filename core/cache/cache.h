@@ -104,7 +104,7 @@ struct ks_object *ks_cache_get(struct ks_cache_resource *r, struct ks_str ns, st
 /* A frozen view of the whole resource. O(1) to take; holds memory of that state until released. Any thread may release. */
 struct ks_snapshot { void *root; uint64_t revision; uint64_t count; struct ks_cache_resource *resource; };
 void ks_cache_snapshot(struct ks_cache_resource *r, struct ks_snapshot *out_r);
-/* The state at exactly `revision`, if the history still has it: 0; -ENOENT: too old (read from the store); -EAGAIN: not reached yet. */
+/* The state at exactly `revision`, if the history still has it and it isn't far back: 0; -ENOENT: too old (read from the store); -EAGAIN: not reached yet. */
 int ks_cache_snapshot_at(struct ks_cache_resource *r, uint64_t revision, struct ks_snapshot *out_r);
 void ks_snapshot_release(struct ks_snapshot *snapshot);
 /* Objects in key order (namespace, name), of one namespace (`ns` empty: all), beginning at the key `start` = "ns/name" or "name" inclusive (empty: first).

@@ -40,6 +40,21 @@ void ks_waits_fini(struct ks_waits *waits);
 /* The applier: `revision` has been reached and stored where ks_cache_revision reads it. */
 void ks_waits_reached(struct ks_waits *waits, uint64_t revision);
 
+/* -- states of the past (past.c) ---------------------------------------------------------------------------------- */
+
+struct ks_past {
+	pthread_mutex_t lock;        /* held for a few instructions */
+	struct ks_root *root;        /* the last one that was made */
+	uint64_t revision;
+	_Atomic uint64_t used_ns;    /* 0: there is none */
+};
+int ks_past_init(struct ks_past *past) __attribute__((warn_unused_result));
+/* Before the roots are closed. */
+void ks_past_close(struct ks_past *past);
+void ks_past_fini(struct ks_past *past);
+/* The applier: lets go what nobody has asked for lately, so that it doesn't hold old objects for ever. */
+void ks_past_expire(struct ks_past *past);
+
 /* -- resources -------------------------------------------------------------------------------------------------- */
 
 struct ks_feed;
@@ -54,6 +69,7 @@ struct ks_cache_resource {
 	struct ks_roots roots;
 	struct ks_history history;
 	struct ks_park park;
+	struct ks_past past;
 	struct ks_watch_set *_Atomic sets; /* one for each loop that watches; only grows */
 	/* the applier's */
 	struct ks_tree_edit edit;
@@ -103,6 +119,9 @@ struct ks_cache {
 	struct ks_cache_resource **by_index; /* [schema->n_resources] */
 	struct ks_watch_hub *_Atomic hubs;   /* one for each loop that watches; only grows */
 };
+
+/* The current state, counted, and the revision that it is the state of. */
+struct ks_root *ks_cache_take_root(struct ks_cache_resource *r, uint64_t *revision_r);
 
 int ks_cache_resource_init(struct ks_cache_resource *r, struct ks_feed *feed, uint16_t index) __attribute__((warn_unused_result));
 /* Nobody reads any more: lets everything go. Then ks_rcu_barrier, then ks_cache_resource_fini. */

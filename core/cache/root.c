@@ -73,8 +73,9 @@ static void bury(struct ks_rcu_head *head)
 		roots->newest = root->older;
 	if (root->older)
 		root->older->newer = root->newer;
-	dead = hand_down(&root->garbage, root->older);
 	pthread_mutex_unlock(&roots->lock);
+	/* the older one is not current any more and can't be buried meanwhile: its garbage is ours alone */
+	dead = hand_down(&root->garbage, root->older);
 	ks_tree_garbage_free(&dead);
 	free(root);
 }

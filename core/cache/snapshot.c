@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Reads: one object, a frozen state, a walk in order. */
-#include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "core/cache/internal.h"
 
@@ -52,7 +51,7 @@ struct ks_object *ks_cache_get(struct ks_cache_resource *r, struct ks_str ns, st
 /* -- states ----------------------------------------------------------------------------------------------------- */
 
 /* The revision is read before the root: all that happened up to it is in the root, and if the root has more, it says up to where. */
-static struct ks_root *take_root(struct ks_cache_resource *r, uint64_t *revision_r)
+struct ks_root *ks_cache_take_root(struct ks_cache_resource *r, uint64_t *revision_r)
 {
 	struct ks_root *root;
 
@@ -67,7 +66,7 @@ static struct ks_root *take_root(struct ks_cache_resource *r, uint64_t *revision
 
 void ks_cache_snapshot(struct ks_cache_resource *r, struct ks_snapshot *out_r)
 {
-	struct ks_root *root = take_root(r, &out_r->revision);
+	struct ks_root *root = ks_cache_take_root(r, &out_r->revision);
 
 	out_r->root = root;
 	out_r->count = root->count;
@@ -78,94 +77,6 @@ void ks_snapshot_release(struct ks_snapshot *snapshot)
 {
 	ks_root_unref(snapshot->root);
 	snapshot->root = NULL;
-}
-
-/* The state before the entry, in a tree of our own. */
-static int undo(struct ks_root *root, struct ks_tree_edit *edit, const struct ks_history_entry *entry)
-{
-	struct ks_object *replaced;
-	bool owned;
-	int result;
-
-	if (!entry->previous)
-		return ks_tree_remove(edit, entry->object->ns, entry->object->name, &replaced, &owned);
-	result = ks_tree_put(edit, entry->previous, &replaced, &owned);
-	if (result)
-		return result;
-	root->restored[root->n_restored++] = ks_object_ref(entry->previous);
-	return 0;
-}
-
-/* Takes back, newest first, what the history has between number `from` and the state's end. */
-static int rewind_to(struct ks_cache_resource *r, struct ks_root *root, uint64_t from)
-{
-	struct ks_tree_pool pool = {0};
-	struct ks_tree_edit edit = {.top = root->base->top, .count = root->base->count, .version = KS_TREE_PRIVATE, .pool = &pool};
-	struct ks_history_entry entry;
-	uint64_t number = root->base->history_end;
-	int result = 0;
-
-	root->restored = calloc(number - from + 1, sizeof(struct ks_object *));
-	if (!root->restored)
-		return -ENOMEM;
-	while (!result && number > from) {
-		ks_rcu_read_lock();
-		result = ks_history_get_below(&r->history, --number, root->base->history_end, &entry);
-		if (!result)
-			result = undo(root, &edit, &entry);
-		ks_rcu_read_unlock();
-	}
-	root->top = edit.top;
-	root->count = edit.count;
-	root->own = edit.own;
-	ks_tree_pool_fini(&pool);
-	return result;
-}
-
-static int make_past(struct ks_cache_resource *r, struct ks_root *base, uint64_t revision, struct ks_root **out_r)
-{
-	struct ks_root *root;
-	uint64_t from;
-	int result;
-
-	ks_rcu_read_lock();
-	from = ks_history_find(&r->history, revision, base->history_end);
-	ks_rcu_read_unlock();
-	if (!ks_history_reaches(&r->history, revision))
-		return -ENOENT;
-	if (from >= base->history_end) {
-		atomic_fetch_add(&base->refs, 1);
-		*out_r = base;
-		return 0;
-	}
-	root = calloc(1, sizeof(*root));
-	if (!root)
-		return -ENOMEM;
-	atomic_init(&root->refs, 1);
-	atomic_fetch_add(&base->refs, 1);
-	root->base = base;
-	result = rewind_to(r, root, from);
-	if (result) {
-		ks_root_unref(root);
-		return result;
-	}
-	*out_r = root;
-	return 0;
-}
-
-int ks_cache_snapshot_at(struct ks_cache_resource *r, uint64_t revision, struct ks_snapshot *out_r)
-{
-	uint64_t reached;
-	struct ks_root *base = take_root(r, &reached), *root;
-	int result = -EAGAIN;
-
-	if (revision <= reached)
-		result = make_past(r, base, revision, &root);
-	ks_root_unref(base);
-	if (result)
-		return result;
-	*out_r = (struct ks_snapshot){.root = root, .revision = revision, .count = root->count, .resource = r};
-	return 0;
 }
 
 /* -- walks ------------------------------------------------------------------------------------------------------ */

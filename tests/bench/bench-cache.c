@@ -8,6 +8,7 @@
  * With FILE the objects are kept by the SQLite store, else by the memory store.
  */
 #include <malloc.h>
+#include <sys/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,6 +31,15 @@ static struct ks_cache *cache;
 static double now(void)
 {
 	return (double)ks_monotonic_ns() * 1e-9;
+}
+
+/* Of all threads of the process: other load on the machine doesn't count. */
+static double cpu(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
 static size_t allocated(void)
@@ -149,7 +159,7 @@ static void settle_written(struct ks_store_call *call)
 
 static void bench_settle(struct ks_cache_resource *r, unsigned n)
 {
-	double began = now();
+	double began = now(), used = cpu();
 
 	loop = ks_loop_new(0);
 	settling = (struct settle){.r = r, .left = n};
@@ -158,7 +168,7 @@ static void bench_settle(struct ks_cache_resource *r, unsigned n)
 	settle_next();
 	ks_loop_run(loop);
 	ks_loop_free(&loop);
-	printf("{\"bench\":\"cache-settle\",\"us_per_write\":%.1f}\n", (now() - began) * 1e6 / n);
+	printf("{\"bench\":\"cache-settle\",\"us_per_write\":%.1f,\"cpu_us_per_write\":%.1f}\n", (now() - began) * 1e6 / n, (cpu() - used) * 1e6 / n);
 }
 
 /* -- reading ---------------------------------------------------------------------------------------------------- */
@@ -286,7 +296,7 @@ int main(int argc, char **argv)
 	struct ks_router_entry entry = {.resources = all, .n_resources = 1};
 	struct ks_router *router;
 	struct cache_host host;
-	double seconds;
+	double seconds, used;
 
 	if (argc > 1)
 		n_objects = (unsigned)atoi(argv[1]);
@@ -300,8 +310,10 @@ int main(int argc, char **argv)
 	bench_decode();
 	if (start_cache(router, "empty"))
 		return 1;
+	used = cpu();
 	seconds = write_all(n_objects, 1);
-	printf("{\"bench\":\"cache-write\",\"in_flight\":%d,\"per_second\":%.0f}\n", IN_FLIGHT, n_objects / seconds);
+	printf("{\"bench\":\"cache-write\",\"in_flight\":%d,\"per_second\":%.0f,\"cpu_us_per_write\":%.1f}\n", IN_FLIGHT, n_objects / seconds,
+		(cpu() - used) * 1e6 / n_objects);
 	stop_cache();
 	if (start_cache(router, "full"))
 		return 1;

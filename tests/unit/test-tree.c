@@ -318,11 +318,28 @@ static void cursors_begin_where_they_are_told(void **state)
 	teardown(&f);
 }
 
+static void what_is_far_back_is_left_to_the_store(void **state)
+{
+	struct ks_snapshot snapshot;
+	struct fixture f;
+
+	(void)state;
+	setup(&f);
+	for (uint64_t revision = 2; revision < 3000; revision++) {
+		assert_int_equal(ks_apply_put(&f.r, object_of(random_below(KEYS), revision)), 0);
+		ks_apply_publish(&f.feed, revision);
+	}
+	assert_int_equal(ks_cache_snapshot_at(&f.r, 100, &snapshot), -ENOENT);
+	assert_int_equal(ks_cache_snapshot_at(&f.r, 2900, &snapshot), 0);
+	ks_snapshot_release(&snapshot);
+	teardown(&f);
+}
+
 static void past_states_come_out_of_the_history(void **state)
 {
-	enum { ROUNDS = 120 };
+	enum { ROUNDS = 100 };
 	struct model *models = calloc(ROUNDS + 1, sizeof(*models));
-	struct ks_snapshot snapshot;
+	struct ks_snapshot snapshot, again;
 	struct fixture f;
 	uint64_t revision = 1, at[ROUNDS + 1] = {1};
 
@@ -339,6 +356,9 @@ static void past_states_come_out_of_the_history(void **state)
 		assert_int_equal(ks_cache_snapshot_at(&f.r, at[round], &snapshot), 0);
 		assert_int_equal(snapshot.revision, at[round]);
 		check_snapshot(&snapshot, &models[round]);
+		assert_int_equal(ks_cache_snapshot_at(&f.r, at[round], &again), 0);
+		assert_ptr_equal(again.root, snapshot.root); /* the next page */
+		ks_snapshot_release(&again);
 		ks_snapshot_release(&snapshot);
 	}
 	assert_int_equal(ks_cache_snapshot_at(&f.r, revision + 1, &snapshot), -EAGAIN);
@@ -355,6 +375,7 @@ int main(void)
 		cmocka_unit_test(built_tree_can_be_edited),
 		cmocka_unit_test(order_is_checked_when_building),
 		cmocka_unit_test(cursors_begin_where_they_are_told),
+		cmocka_unit_test(what_is_far_back_is_left_to_the_store),
 		cmocka_unit_test(past_states_come_out_of_the_history),
 	};
 
