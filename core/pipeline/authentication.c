@@ -10,8 +10,8 @@
 #include "core/pipeline/call.h"
 #include "core/pipeline/chain.h"
 #include "core/pipeline/inner.h"
-#include "core/pipeline/server.h"
 #include "core/pipeline/lane.h"
+#include "core/pipeline/server.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/pipeline/discovery_state.h"
 #include "core/pipeline/documents.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
-#include "core/pipeline/discovery_state.h"
 
 /* -- documents: made on the thread of the documents ------------------------------------------------------------ */
 

@@ -3,9 +3,9 @@
 /* The last stage: the handler of the path. What is not there, or not in that way, is answered here. */
 #include "core/api/quote.h"
 #include "core/pipeline/chain.h"
+#include "core/pipeline/lane.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
-#include "core/pipeline/lane.h"
 
 #define TYPES "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 #define STREAM_TYPES "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"

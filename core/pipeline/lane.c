@@ -64,6 +64,7 @@ static struct ks_lane *new_lane(struct ks_server_state *server, struct ks_loop *
 	lane->server = server;
 	lane->loop = loop;
 	lane->index = ks_loop_index(loop);
+	lane->end_task.run = ks_lane_run_end;
 	lane->metrics = ks_metrics_shard(server->metrics, lane->index);
 	if (!lane->metrics || getrandom(lane->random, sizeof(lane->random), 0) != sizeof(lane->random)) {
 		free(lane);

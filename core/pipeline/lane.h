@@ -48,6 +48,10 @@ bool ks_lanes_retire(struct ks_lanes *lanes, void (*release)(void *what), void *
 struct ks_request *ks_lane_take(struct ks_lane *lane) __attribute__((warn_unused_result));
 /* Gives it back: what it holds must have been released. */
 void ks_lane_put(struct ks_lane *lane, struct ks_request *request);
+/* Ends the watches of this worker, soon. Any thread. */
+void ks_lane_end_watches(struct ks_lane *lane);
+/* What end_task runs. */
+void ks_lane_run_end(struct ks_task *end_task);
 void ks_lane_audit_id(struct ks_lane *lane, char out[KS_AUDIT_ID_MOST + 1]);
 
 /* -- request.c --------------------------------------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "core/pipeline/chain.h"
-#include "core/pipeline/metrics_entry.h"
 #include "core/pipeline/lane.h"
+#include "core/pipeline/metrics_entry.h"
 
 enum { SOURCES_MOST = 16, SLOTS_FIRST = 64 };
 

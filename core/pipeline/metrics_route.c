@@ -3,11 +3,11 @@
 /* GET /metrics, and what the rest of the server has to tell there. */
 #include <inttypes.h>
 
+#include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
 #include "core/pipeline/version.h"
-#include "core/pipeline/lane.h"
 #include "plugins/host/host.h"
 
 static enum ks_stage_result serve_metrics(struct ks_request *request, void *arg)

@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "core/pipeline/discovery_state.h"
+#include "core/pipeline/lane.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
 #include "core/pipeline/version.h"
-#include "core/pipeline/lane.h"
 
 #define V3 "/openapi/v3/"
 #define YEAR_SECONDS (365 * 24 * 3600)

@@ -7,10 +7,10 @@
 #include "core/pipeline/chain.h"
 #include "core/pipeline/health.h"
 #include "core/pipeline/inner.h"
+#include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
-#include "core/pipeline/lane.h"
 #include "plugins/host/host.h"
 
 static int build_chain(void *arg, struct ks_plugin_set *set, void **chain_r, struct ks_error *err)
@@ -113,7 +113,7 @@ static bool is_watching(const struct ks_request *request)
 }
 
 /* On the worker. A drain hook may end requests, so the list is looked at anew after each. */
-static void end_watches(struct ks_task *task)
+void ks_lane_run_end(struct ks_task *task)
 {
 	struct ks_lane *lane = (struct ks_lane *)((char *)task - offsetof(struct ks_lane, end_task));
 	struct ks_request *request;
@@ -133,15 +133,19 @@ static void end_watches(struct ks_task *task)
 	} while (request);
 }
 
-static void post_end(struct ks_lane *lane, void *arg)
+void ks_lane_end_watches(struct ks_lane *lane)
 {
-	(void)arg;
-	lane->end_task.run = end_watches;
 	if (!atomic_exchange_explicit(&lane->end_posted, true, memory_order_acq_rel))
 		ks_loop_post(lane->loop, &lane->end_task);
 }
 
+static void end_lane(struct ks_lane *lane, void *arg)
+{
+	(void)arg;
+	ks_lane_end_watches(lane);
+}
+
 void ks_pipeline_end_watches(struct ks_server_state *server)
 {
-	ks_lanes_each(server->lanes, post_end, NULL);
+	ks_lanes_each(server->lanes, end_lane, NULL);
 }

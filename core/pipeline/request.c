@@ -8,9 +8,9 @@
 #include "core/config/config.h"
 #include "core/pipeline/chain.h"
 #include "core/pipeline/inner.h"
+#include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
 #include "core/pipeline/server.h"
-#include "core/pipeline/lane.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 

@@ -7,10 +7,11 @@
 
 #include "core/pipeline/chain.h"
 #include "core/pipeline/inner.h"
+#include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
 #include "core/pipeline/render.h"
 #include "core/pipeline/request.h"
-#include "core/pipeline/lane.h"
+#include "core/pipeline/server.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 
@@ -360,6 +361,8 @@ int ks_request_begin_stream(struct ks_request *request, int code, const char *co
 		ks_plugin_set_unref(request->set);
 		request->set = NULL;
 		request->chain = NULL;
+		if (request->server->draining)
+			ks_lane_end_watches(request->lane); /* it came too late to be among those that were ended */
 	}
 	return 0;
 }

@@ -364,6 +364,19 @@ static void test_watch_ends_when_the_server_does(void **state)
 	fake_free_stream(stream);
 }
 
+static void test_watch_that_begins_while_the_server_ends(void **state)
+{
+	struct ks_stream *stream;
+
+	(void)state;
+	fake_resource_handler = watch;
+	fake.server.draining = true;
+	stream = fake_open(&fake, "GET", "/api/v1/pods?watch=1", good, NULL);
+	fake_run_until_answered(&fake, stream);
+	assert_true(fake_answer_of(stream)->ended);
+	fake_free_stream(stream);
+}
+
 static void test_watch_is_left(void **state)
 {
 	struct ks_stream *stream;
@@ -513,6 +526,7 @@ int main(void)
 		TEST(test_bad_timeout),
 		TEST(test_body),
 		TEST(test_watch_ends_when_the_server_does),
+		TEST(test_watch_that_begins_while_the_server_ends),
 		TEST(test_watch_is_left),
 		TEST(test_warnings),
 		TEST(test_warnings_are_bounded),
