@@ -165,7 +165,7 @@ static void link_live(struct ks_lane *lane, struct ks_request *request)
 	if (lane->live)
 		lane->live->prev = request;
 	lane->live = request;
-	lane->n_live++;
+	atomic_fetch_add_explicit(&lane->n_live, 1, memory_order_relaxed);
 }
 
 static void unlink_live(struct ks_lane *lane, struct ks_request *request)
@@ -176,7 +176,7 @@ static void unlink_live(struct ks_lane *lane, struct ks_request *request)
 		lane->live = request->next;
 	if (request->next)
 		request->next->prev = request->prev;
-	lane->n_live--;
+	atomic_fetch_sub_explicit(&lane->n_live, 1, memory_order_relaxed);
 }
 
 struct ks_request *ks_lane_take(struct ks_lane *lane)

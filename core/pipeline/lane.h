@@ -17,7 +17,7 @@ struct ks_lane {
 	struct ks_request *spare;        /* finished ones, each with one block of arena */
 	uint32_t n_spare;
 	struct ks_request *live;         /* doubly linked */
-	uint32_t n_live;
+	_Atomic uint32_t n_live;         /* read by others */
 	uint64_t random[4];              /* for audit ids: unique, not secret */
 	struct ks_metrics_shard *metrics;
 	struct ks_task end_task;         /* ks_pipeline_end_watches */
@@ -60,6 +60,8 @@ void ks_lane_audit_id(struct ks_lane *lane, char out[KS_AUDIT_ID_MOST + 1]);
 bool ks_request_from_stream(struct ks_request *request, struct ks_stream *stream) __attribute__((warn_unused_result));
 /* Runs its stages; it may be gone afterwards. */
 void ks_request_run(struct ks_request *request);
+/* Starts the clock of a request that waits, or that is sent in parts. Nothing happens when it runs, or for long-running ones. */
+void ks_request_start_deadline(struct ks_request *request);
 /* The stream is gone. */
 void ks_request_closed(struct ks_request *request);
 /* Frees the request if nothing can touch it any more. */

@@ -46,8 +46,7 @@ static void write_objects(void *arg, struct ks_buf *out)
 
 static void count_live(struct ks_lane *lane, void *arg)
 {
-	/* Another thread's counter, read as it is: a scrape may be off by one. */
-	*(uint64_t *)arg += __atomic_load_n(&lane->n_live, __ATOMIC_RELAXED);
+	*(uint64_t *)arg += atomic_load_explicit(&lane->n_live, memory_order_relaxed);
 }
 
 static void write_own(void *arg, struct ks_buf *out)

@@ -199,7 +199,7 @@ static void deadline_passed(struct ks_timer *timer)
 }
 
 /* Only who waits needs a timer: most requests are answered before this is ever called. */
-static void start_deadline(struct ks_request *request)
+void ks_request_start_deadline(struct ks_request *request)
 {
 	uint64_t now, left_ms;
 
@@ -227,7 +227,7 @@ static bool go_on(struct ks_request *request, enum ks_stage_result result)
 {
 	if (result == KS_STAGE_PENDING) {
 		if (!ks_request_over(request))
-			start_deadline(request);
+			ks_request_start_deadline(request);
 		return false;
 	}
 	account_stage(request);

@@ -356,6 +356,7 @@ int ks_request_begin_stream(struct ks_request *request, int code, const char *co
 		ks_stream_reset(request->stream);
 		return rc;
 	}
+	ks_request_start_deadline(request);
 	if (request->long_running) {
 		ks_metrics_long_running(request);
 		ks_plugin_set_unref(request->set);
