@@ -10,13 +10,9 @@
 enum { HISTORY_EVENTS = 4096, HISTORY_BYTES = 16 << 20, REPLAY_EVENTS = 16384 };
 
 /* Liburcu's flavour registers a thread at its first read and notices its end. */
-void ks_cache_thread_enter(void)
-{
-}
+void ks_cache_thread_enter(void) {}
 
-void ks_cache_thread_leave(void)
-{
-}
+void ks_cache_thread_leave(void) {}
 
 /* -- resources -------------------------------------------------------------------------------------------------- */
 
@@ -26,7 +22,10 @@ int ks_cache_resource_init(struct ks_cache_resource *r, struct ks_feed *feed, ui
 	const struct ks_cache_config *config = &feed->cache->config;
 	int result;
 
-	*r = (struct ks_cache_resource){.cache = feed->cache, .feed = feed, .index = index, .namespaced = schema->resources[index].scope == KS_SCOPE_NAMESPACED,
+	*r = (struct ks_cache_resource){.cache = feed->cache,
+		.feed = feed,
+		.index = index,
+		.namespaced = schema->resources[index].scope == KS_SCOPE_NAMESPACED,
 		.prefix = ks_str_from(ks_schema_text(schema, schema->resources[index].storage_prefix))};
 	result = ks_history_init(&r->history, config->history_events, config->history_bytes);
 	if (result)
@@ -252,7 +251,8 @@ static struct ks_cache *cache_new(const struct ks_schema *schema, size_t n_store
 	return cache;
 }
 
-int ks_cache_start(const struct ks_schema *schema, struct ks_router *router, const struct ks_cache_config *config, struct ks_cache **out_r, struct ks_error *err)
+int ks_cache_start(
+	const struct ks_schema *schema, struct ks_router *router, const struct ks_cache_config *config, struct ks_cache **out_r, struct ks_error *err)
 {
 	size_t n = ks_router_n_stores(router);
 	struct ks_cache *cache = cache_new(schema, n, config);

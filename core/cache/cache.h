@@ -32,19 +32,20 @@ struct ks_cache_resource;
 /* One version of one object; immutable but for representations that are made on first use; shared by count. */
 struct ks_object {
 	_Atomic uint32_t refs;
-	uint16_t resource;            /* storage resource, index into the schema */
+	uint16_t resource; /* storage resource, index into the schema */
 	uint16_t n_labels, n_fields;
-	uint64_t revision;            /* its own: metadata.resourceVersion */
+	uint64_t revision; /* its own: metadata.resourceVersion */
 	uint64_t create_revision;
 	uint64_t lease_until_ms;
 	struct ks_str ns, name, uid;
 	const struct ks_label *labels; /* sorted by key */
-	const struct ks_str *fields;   /* values of the resource's selectable fields, in the order of the tables; "" when absent */
-	/* The stored form: JSON of the storage version without metadata.resourceVersion; `"resourceVersion":"N"` goes to rv_at (see ks_json_encode_object). */
+	const struct ks_str *fields; /* values of the resource's selectable fields, in the order of the tables; "" when absent */
+	/* The stored form: JSON of the storage version without metadata.resourceVersion; `"resourceVersion":"N"` goes to rv_at (see
+	 * ks_json_encode_object). */
 	struct ks_bytes *json;
 	uint32_t rv_at;
 	bool rv_comma;
-	void *_Atomic private_;       /* further representations */
+	void *_Atomic private_; /* further representations */
 	/* the tree's: at which version of the resource it came in; a link among what is waiting to be freed */
 	uint64_t born;
 	struct ks_object *garbage;
@@ -53,33 +54,38 @@ struct ks_object {
 /* From a finished tree (the write path): encodes it. `revision` may be 0 and set by the applier when the commit is known.
  * NULL when out of memory. */
 struct ks_object *ks_object_from_tree(const struct ks_schema *schema, uint16_t resource, const struct ks_value *root);
-/* From stored bytes (foreign events, start): decodes once for the indexed parts. Takes a reference to `json`. NULL: memory, or not decodable (err). */
+/* From stored bytes (foreign events, start): reads the indexed parts. Takes a reference to `json`. NULL with err: memory, or it can't be read. */
 struct ks_object *ks_object_from_json(const struct ks_schema *schema, uint16_t resource, struct ks_bytes *json, struct ks_error *err);
 struct ks_object *ks_object_ref(struct ks_object *object);
 void ks_object_unref(struct ks_object *object); /* NULL is safe */
 
 /* The bytes of the object as served version `resource` (an index whose storage is the object's): `bytes` with the place for the revision.
  * The storage version's own are at once there; others are converted on first use and kept. Reference is the object's. 0 or negative. */
-struct ks_representation { struct ks_bytes *bytes; uint32_t rv_at; bool rv_comma; };
+struct ks_representation {
+	struct ks_bytes *bytes;
+	uint32_t rv_at;
+	bool rv_comma;
+};
 int ks_object_representation(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_representation *out_r);
 /* Decodes the object (storage version) into a tree, resourceVersion set. Texts may point into the object's bytes: hold a reference. */
 int ks_object_tree(const struct ks_object *object, const struct ks_schema *schema, struct ks_arena *arena, struct ks_value *out_r);
 /* Converter between served versions of a group, set once at start by the registry. Default: only apiVersion and kind differ. */
-typedef int (*ks_object_converter)(struct ks_arena *arena, const struct ks_schema *schema, uint16_t from_resource, uint16_t to_resource, struct ks_value *root);
+typedef int (*ks_object_converter)(
+	struct ks_arena *arena, const struct ks_schema *schema, uint16_t from_resource, uint16_t to_resource, struct ks_value *root);
 void ks_object_set_converter(ks_object_converter convert);
 
 /* -- life ------------------------------------------------------------------------------------------------------ */
 
 struct ks_cache_config {
-	uint32_t history_events;   /* most events kept per resource; 0: 4096 */
-	uint64_t history_bytes;    /* 0: 16 MiB per resource */
-	uint64_t replay_events;    /* most revisions of a store's log read at start, so that watches resume over a restart; 0: 16384 */
+	uint32_t history_events; /* most events kept per resource; 0: 4096 */
+	uint64_t history_bytes; /* 0: 16 MiB per resource */
+	uint64_t replay_events; /* most revisions of a store's log read at start, so that watches resume over a restart; 0: 16384 */
 };
 
 /* Lists every resource of the schema from its store, then follows the store's watch: starts one applier thread a store. Returns when all are
  * loaded and have caught up with what their stores had at the start. */
-int ks_cache_start(const struct ks_schema *schema, struct ks_router *router, const struct ks_cache_config *config,
-	struct ks_cache **out_r, struct ks_error *err) __attribute__((warn_unused_result));
+int ks_cache_start(const struct ks_schema *schema, struct ks_router *router, const struct ks_cache_config *config, struct ks_cache **out_r,
+	struct ks_error *err) __attribute__((warn_unused_result));
 /* Loops that watched have ended; objects may outlive the cache, snapshots and watchers may not. */
 void ks_cache_stop(struct ks_cache **cache);
 /* Optional around the life of a thread that reads; any thread may read. */
@@ -102,19 +108,38 @@ uint64_t ks_cache_bytes(const struct ks_cache_resource *r);
 struct ks_object *ks_cache_get(struct ks_cache_resource *r, struct ks_str ns, struct ks_str name);
 
 /* A frozen view of the whole resource. O(1) to take; holds memory of that state until released. Any thread may release. */
-struct ks_snapshot { void *root; uint64_t revision; uint64_t count; struct ks_cache_resource *resource; };
+struct ks_snapshot {
+	void *root;
+	uint64_t revision;
+	uint64_t count;
+	struct ks_cache_resource *resource;
+};
 void ks_cache_snapshot(struct ks_cache_resource *r, struct ks_snapshot *out_r);
-/* The state at exactly `revision`, if the history still has it and it isn't far back: 0; -ENOENT: too old (read from the store); -EAGAIN: not reached yet. */
+/* The state at exactly `revision`: 0; -ENOENT: too old, or far back (read from the store); -EAGAIN: not reached yet. */
 int ks_cache_snapshot_at(struct ks_cache_resource *r, uint64_t revision, struct ks_snapshot *out_r);
 void ks_snapshot_release(struct ks_snapshot *snapshot);
-/* Objects in key order (namespace, name), of one namespace (`ns` empty: all), beginning at the key `start` = "ns/name" or "name" inclusive (empty: first).
- * Objects are borrowed from the snapshot. */
-struct ks_cursor { const void *stack[16]; uint16_t at[16]; int depth; struct ks_str ns; bool single_namespace; };
+/* Objects in key order (namespace, name), of one namespace (`ns` empty: all), beginning at the key `start` = "ns/name" or "name" inclusive (empty:
+ * first). Objects are borrowed from the snapshot. */
+struct ks_cursor {
+	const void *stack[16];
+	uint16_t at[16];
+	int depth;
+	struct ks_str ns;
+	bool single_namespace;
+};
 void ks_cursor_init(struct ks_cursor *cursor, const struct ks_snapshot *snapshot, struct ks_str ns, struct ks_str start);
 struct ks_object *ks_cursor_next(struct ks_cursor *cursor); /* NULL: the end */
 
-/* Posts `task` to `loop` once the resource has reached `revision` (at once if it has). Cancelled with ks_cache_unwait: true when the task will not run. */
-struct ks_cache_wait { struct ks_task task; struct ks_loop *loop; uint64_t revision; struct ks_cache_wait *next; struct ks_cache_resource *resource; bool queued; };
+/* Posts `task` to `loop` once the resource has reached `revision` (at once if it has). Cancelled with ks_cache_unwait: true when the task will not
+ * run. */
+struct ks_cache_wait {
+	struct ks_task task;
+	struct ks_loop *loop;
+	uint64_t revision;
+	struct ks_cache_wait *next;
+	struct ks_cache_resource *resource;
+	bool queued;
+};
 void ks_cache_wait_for(struct ks_cache_resource *r, struct ks_cache_wait *wait);
 bool ks_cache_unwait(struct ks_cache_wait *wait);
 
@@ -132,13 +157,17 @@ enum ks_watch_event_type { KS_WATCH_ADDED = 1, KS_WATCH_MODIFIED, KS_WATCH_DELET
 
 /* What a watcher is told. For DELETED (also: it no longer matches the selector) the object is the last one that matched and
  * `revision` that of the event, which stands in its resourceVersion. */
-struct ks_watch_event { int type; struct ks_object *object; uint64_t revision; };
+struct ks_watch_event {
+	int type;
+	struct ks_object *object;
+	uint64_t revision;
+};
 
 /* A cursor into a resource's history; lives on one loop. Memory does not grow with what it hasn't read. */
 struct ks_watcher;
 struct ks_watch_filter {
-	struct ks_str ns, name;               /* empty: any */
-	const struct ks_selector *labels;     /* copied */
+	struct ks_str ns, name; /* empty: any */
+	const struct ks_selector *labels; /* copied */
 	const struct ks_field_requirement *fields; /* paths are resolved to indexes here; copied */
 	uint32_t n_fields;
 };

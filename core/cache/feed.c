@@ -233,8 +233,12 @@ static void on_failed(void *arg, int result)
 
 static int start_watch(struct ks_feed *feed)
 {
-	struct ks_store_watch watch = {.size = sizeof(watch), .prefix = {KS_STORE_ROOT, sizeof(KS_STORE_ROOT) - 1},
-		.from_revision = atomic_load(&feed->revision) + 1, .events = on_events, .failed = on_failed, .arg = feed};
+	struct ks_store_watch watch = {.size = sizeof(watch),
+		.prefix = {KS_STORE_ROOT, sizeof(KS_STORE_ROOT) - 1},
+		.from_revision = atomic_load(&feed->revision) + 1,
+		.events = on_events,
+		.failed = on_failed,
+		.arg = feed};
 	int result;
 
 	pthread_mutex_lock(&feed->lock);
@@ -276,7 +280,8 @@ static void recover(struct ks_feed *feed, int result)
 	uint32_t pause = PAUSE_FIRST_MS;
 	bool listed;
 
-	ks_log(KS_LOG_WARN, "cache", "store %s: its watch ended (%d) at revision %llu", feed->store->name, result, (unsigned long long)atomic_load(&feed->revision));
+	ks_log(KS_LOG_WARN, "cache", "store %s: its watch ended (%d) at revision %llu", feed->store->name, result,
+		(unsigned long long)atomic_load(&feed->revision));
 	end_watch(feed);
 	for (;;) {
 		listed = result != KS_ERR_COMPACTED || ks_feed_reload(feed, &err) == 0;
@@ -292,7 +297,8 @@ static void recover(struct ks_feed *feed, int result)
 		pause = pause * 2 < PAUSE_MOST_MS ? pause * 2 : PAUSE_MOST_MS;
 	}
 	atomic_store(&feed->health, 0);
-	ks_log(KS_LOG_INFO, "cache", "store %s: followed again from revision %llu", feed->store->name, (unsigned long long)atomic_load(&feed->revision));
+	ks_log(KS_LOG_INFO, "cache", "store %s: followed again from revision %llu", feed->store->name,
+		(unsigned long long)atomic_load(&feed->revision));
 }
 
 /* -- the thread ------------------------------------------------------------------------------------------------- */

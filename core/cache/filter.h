@@ -21,7 +21,8 @@ struct ks_filter {
 };
 
 /* Copies everything. 0, -EINVAL (a field that the resource doesn't have) or -ENOMEM. */
-int ks_filter_init(struct ks_filter *filter, const struct ks_schema *schema, uint16_t resource, const struct ks_watch_filter *from) __attribute__((warn_unused_result));
+int ks_filter_init(struct ks_filter *filter, const struct ks_schema *schema, uint16_t resource, const struct ks_watch_filter *from)
+	__attribute__((warn_unused_result));
 void ks_filter_fini(struct ks_filter *filter);
 bool ks_filter_match(const struct ks_filter *filter, const struct ks_object *object);
 

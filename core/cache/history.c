@@ -135,7 +135,8 @@ void ks_history_publish(struct ks_history *history)
 
 /* -- readers ---------------------------------------------------------------------------------------------------- */
 
-/* The chunk that holds `number`. A slot may be used again while we look: then what is found doesn't fit and the caller looks where the ring begins now. */
+/* The chunk that holds `number`. A slot may be used again while we look: then what is found doesn't fit and the caller looks where the ring begins
+ * now. */
 static const struct ks_history_chunk *find_chunk(const struct ks_history *history, uint64_t number)
 {
 	uint64_t low = atomic_load_explicit(&history->chunk_first, memory_order_acquire);

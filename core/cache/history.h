@@ -27,9 +27,9 @@ struct ks_history_entry {
 
 struct ks_history_chunk {
 	struct ks_rcu_head rcu;
-	uint64_t base;        /* number of its first entry */
+	uint64_t base; /* number of its first entry */
 	uint64_t bytes;
-	_Atomic uint32_t n;   /* readers go by the history's end; this tells them a chunk that they found in time from one that they didn't */
+	_Atomic uint32_t n; /* readers go by the history's end; this tells them a chunk that they found in time from one that they didn't */
 	struct ks_history_entry entries[KS_HISTORY_CHUNK];
 };
 
@@ -37,12 +37,12 @@ struct ks_history {
 	/* Readers: entries first <= number < end; chunks chunk_first <= index < chunk_end. */
 	_Atomic uint64_t first, end;
 	_Atomic uint64_t chunk_first, chunk_end;
-	_Atomic uint64_t floor;      /* every event after this revision is there */
+	_Atomic uint64_t floor; /* every event after this revision is there */
 	_Atomic uint64_t gap_from, gap_to; /* after a list that stood in for lost events: who has seen a revision in between may have missed some */
 	struct ks_history_chunk *_Atomic *slots;
 	uint32_t n_slots;
 	/* the applier's */
-	uint64_t next;               /* number of the next entry: >= end until published */
+	uint64_t next; /* number of the next entry: >= end until published */
 	uint64_t bytes, bytes_most, chunk_bytes_most;
 	uint32_t events_most;
 	struct ks_history_chunk *spare;

@@ -551,7 +551,8 @@ static bool scan_top(struct scan *s, const struct field_path *paths, unsigned n)
 	return s->index->rv_at || fail(s, -EINVAL, "metadata is missing");
 }
 
-int ks_index_scan(struct ks_arena *arena, const struct ks_schema *schema, uint16_t resource, struct ks_str json, struct ks_index *out_r, const char **message_r)
+int ks_index_scan(
+	struct ks_arena *arena, const struct ks_schema *schema, uint16_t resource, struct ks_str json, struct ks_index *out_r, const char **message_r)
 {
 	struct scan s = {.arena = arena, .index = out_r, .start = json.p, .p = json.p, .end = json.p + json.n};
 	struct field_path paths[2 * KS_INDEX_FIELDS_MOST];

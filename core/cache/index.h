@@ -25,8 +25,8 @@ struct ks_index {
 	uint32_t n_labels, labels_cap;
 	struct ks_str fields[2 * KS_INDEX_FIELDS_MOST]; /* p NULL: absent. The second half: what an absent field is taken from instead */
 	uint16_t n_fields;
-	size_t rv_at;      /* right after metadata's opening brace */
-	bool rv_comma;     /* metadata has members */
+	size_t rv_at; /* right after metadata's opening brace */
+	bool rv_comma; /* metadata has members */
 	size_t rv_from, rv_to; /* a resourceVersion that stands there although it shouldn't; rv_to 0: none */
 };
 

@@ -43,10 +43,10 @@ void ks_waits_reached(struct ks_waits *waits, uint64_t revision);
 /* -- states of the past (past.c) ---------------------------------------------------------------------------------- */
 
 struct ks_past {
-	pthread_mutex_t lock;        /* held for a few instructions */
-	struct ks_root *root;        /* the last one that was made */
+	pthread_mutex_t lock; /* held for a few instructions */
+	struct ks_root *root; /* the last one that was made */
 	uint64_t revision;
-	_Atomic uint64_t used_ns;    /* 0: there is none */
+	_Atomic uint64_t used_ns; /* 0: there is none */
 };
 int ks_past_init(struct ks_past *past) __attribute__((warn_unused_result));
 /* Before the roots are closed. */
@@ -62,10 +62,10 @@ struct ks_watch_set;
 
 struct ks_cache_resource {
 	struct ks_cache *cache;
-	struct ks_feed *feed;        /* of its store */
-	uint16_t index;              /* of the storage resource in the schema */
+	struct ks_feed *feed; /* of its store */
+	uint16_t index; /* of the storage resource in the schema */
 	bool namespaced;
-	struct ks_str prefix;        /* of its keys, after /registry/ */
+	struct ks_str prefix; /* of its keys, after /registry/ */
 	struct ks_roots roots;
 	struct ks_history history;
 	struct ks_park park;
@@ -74,7 +74,7 @@ struct ks_cache_resource {
 	/* the applier's */
 	struct ks_tree_edit edit;
 	uint64_t bytes;
-	struct ks_root *next_root;   /* made when the first event of a batch touches the resource */
+	struct ks_root *next_root; /* made when the first event of a batch touches the resource */
 	struct ks_cache_resource *next_touched;
 	/* while it is being loaded */
 	struct ks_object **loading;
@@ -88,20 +88,20 @@ struct ks_feed {
 	struct ks_cache_resource *resources; /* sorted by prefix */
 	size_t n_resources;
 	struct ks_waits waits;
-	_Atomic uint64_t revision;   /* all of its resources are complete up to here */
-	_Atomic int health;          /* 0, or negative: it has failed for good */
+	_Atomic uint64_t revision; /* all of its resources are complete up to here */
+	_Atomic int health; /* 0, or negative: it has failed for good */
 	pthread_t thread;
 	bool has_thread;
 	/* between the store's thread and ours */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;      /* the feed's thread alone waits for it */
-	pthread_cond_t settled;      /* loaded has become true; who starts the cache waits for it */
+	pthread_cond_t changed; /* the feed's thread alone waits for it */
+	pthread_cond_t settled; /* loaded has become true; who starts the cache waits for it */
 	struct ks_feed_batch *first, **last;
-	uint64_t queued;             /* events */
-	bool starved;                /* the store was told to wait for credit */
-	bool applying;               /* the feed's thread has taken something */
+	uint64_t queued; /* events */
+	bool starved; /* the store was told to wait for credit */
+	bool applying; /* the feed's thread has taken something */
 	bool stopping, loaded;
-	int lost;                    /* enum ks_result: the watch is over; 0: it isn't */
+	int lost; /* enum ks_result: the watch is over; 0: it isn't */
 	int load_result;
 	struct ks_error load_error;
 	/* the applier's own */
@@ -117,7 +117,7 @@ struct ks_cache {
 	struct ks_feed *feeds;
 	size_t n_feeds;
 	struct ks_cache_resource **by_index; /* [schema->n_resources] */
-	struct ks_watch_hub *_Atomic hubs;   /* one for each loop that watches; only grows */
+	struct ks_watch_hub *_Atomic hubs; /* one for each loop that watches; only grows */
 };
 
 /* The current state, counted, and the revision that it is the state of. */
@@ -155,6 +155,9 @@ void ks_feed_stop(struct ks_feed *feed);
 void ks_watch_sets_notify(struct ks_cache_resource *r);
 void ks_watch_hubs_free(struct ks_cache *cache);
 
-static inline struct ks_str ks_cache_view(struct ks_view v) { return (struct ks_str){v.p, v.n}; }
+static inline struct ks_str ks_cache_view(struct ks_view v)
+{
+	return (struct ks_str){v.p, v.n};
+}
 
 #endif

@@ -11,9 +11,9 @@ enum { PAGE = 10000 };
 
 struct load {
 	struct ks_feed *feed;
-	bool again;           /* objects whose revision is the same are taken from the tree */
+	bool again; /* objects whose revision is the same are taken from the tree */
 	bool no_memory;
-	struct ks_buf last;   /* key */
+	struct ks_buf last; /* key */
 	uint64_t n;
 };
 
@@ -24,8 +24,8 @@ static void complain(struct ks_cache_resource *r, struct ks_str ns, struct ks_st
 	uint64_t n = ++r->feed->undecodable;
 
 	if (n <= 10 || n % 1000 == 0)
-		ks_log(KS_LOG_ERROR, "cache", "store %s: %.*s %.*s/%.*s can't be read and is left out: %s", r->feed->store->name, (int)r->prefix.n, r->prefix.p,
-			(int)ns.n, ns.p, (int)name.n, name.p, why);
+		ks_log(KS_LOG_ERROR, "cache", "store %s: %.*s %.*s/%.*s can't be read and is left out: %s", r->feed->store->name, (int)r->prefix.n,
+			r->prefix.p, (int)ns.n, ns.p, (int)name.n, name.p, why);
 }
 
 static struct ks_object *decode(struct ks_cache_resource *r, struct ks_str ns, struct ks_str name, struct ks_bytes *json, bool *memory_r)
@@ -125,8 +125,12 @@ static int emit(void *arg, const struct ks_store_kv *kv)
 /* Page after page, all of the same revision. */
 static int collect(struct load *load, uint64_t revision, uint64_t *revision_r, struct ks_error *err)
 {
-	struct ks_store_range range = {.size = sizeof(range), .prefix = {KS_STORE_ROOT, sizeof(KS_STORE_ROOT) - 1}, .limit = PAGE, .revision = revision,
-		.emit = emit, .arg = load};
+	struct ks_store_range range = {.size = sizeof(range),
+		.prefix = {KS_STORE_ROOT, sizeof(KS_STORE_ROOT) - 1},
+		.limit = PAGE,
+		.revision = revision,
+		.emit = emit,
+		.arg = load};
 	struct ks_store_range_result page;
 	int result;
 
@@ -205,7 +209,8 @@ int ks_feed_load(struct ks_feed *feed, uint64_t revision, uint64_t *revision_r, 
 	}
 	drop_loading(feed);
 	if (result)
-		return ks_error_set(err, KS_ERR, "store %s: %s", feed->store->name, result == -EINVAL ? "a range gives a key twice" : "out of memory");
+		return ks_error_set(
+			err, KS_ERR, "store %s: %s", feed->store->name, result == -EINVAL ? "a range gives a key twice" : "out of memory");
 	ks_apply_publish(feed, *revision_r);
 	return 0;
 }
@@ -215,7 +220,7 @@ int ks_feed_load(struct ks_feed *feed, uint64_t revision, uint64_t *revision_r, 
 struct change {
 	uint64_t revision;
 	struct ks_object *object; /* a reference; NULL: `gone` is no more */
-	struct ks_object *gone;   /* a reference */
+	struct ks_object *gone; /* a reference */
 };
 
 static int compare_changes(const void *a, const void *b)
@@ -296,8 +301,8 @@ int ks_feed_reload(struct ks_feed *feed, struct ks_error *err)
 	if (result)
 		return result;
 	if (now < before)
-		result = ks_error_set(err, KS_ERR, "store %s: its revision went back from %llu to %llu", feed->store->name, (unsigned long long)before,
-			(unsigned long long)now);
+		result = ks_error_set(err, KS_ERR, "store %s: its revision went back from %llu to %llu", feed->store->name,
+			(unsigned long long)before, (unsigned long long)now);
 	for (size_t i = 0; i < feed->n_resources && !result; i++) {
 		struct ks_cache_resource *r = &feed->resources[i];
 

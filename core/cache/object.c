@@ -62,8 +62,13 @@ static struct ks_object *make(const struct ks_schema *schema, uint16_t resource,
 	label = (struct ks_label *)(o + 1);
 	field = (struct ks_str *)(label + index->n_labels);
 	extra = (char *)(field + index->n_fields);
-	*o = (struct ks_object){.resource = resource, .n_labels = (uint16_t)index->n_labels, .n_fields = index->n_fields,
-		.labels = label, .fields = field, .rv_at = (uint32_t)index->rv_at, .rv_comma = index->rv_comma};
+	*o = (struct ks_object){.resource = resource,
+		.n_labels = (uint16_t)index->n_labels,
+		.n_fields = index->n_fields,
+		.labels = label,
+		.fields = field,
+		.rv_at = (uint32_t)index->rv_at,
+		.rv_comma = index->rv_comma};
 	atomic_init(&o->refs, 1);
 	o->json = ks_bytes_ref(json);
 	o->name = keep(json, index->name, &extra);
@@ -106,7 +111,8 @@ static bool is_of(const struct ks_schema *schema, uint16_t resource, const struc
 		memcmp(text.p + group.n + 1, version.p, version.n) == 0;
 }
 
-static int from_bytes(struct ks_arena *arena, const struct ks_schema *schema, uint16_t resource, struct ks_bytes *json, struct ks_object **out_r, struct ks_error *err)
+static int from_bytes(struct ks_arena *arena, const struct ks_schema *schema, uint16_t resource, struct ks_bytes *json, struct ks_object **out_r,
+	struct ks_error *err)
 {
 	struct ks_bytes *clean;
 	struct ks_index index;

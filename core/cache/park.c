@@ -107,7 +107,8 @@ static bool is_version(const struct ks_object *object, struct ks_str ns, struct 
 }
 
 /* Takes one entry out of its bucket: that of `object`, or, when that is NULL, one with these bytes. */
-static struct ks_object *take(struct ks_park *park, uint32_t hash, const struct ks_object *object, struct ks_str ns, struct ks_str name, const struct ks_bytes *json)
+static struct ks_object *take(
+	struct ks_park *park, uint32_t hash, const struct ks_object *object, struct ks_str ns, struct ks_str name, const struct ks_bytes *json)
 {
 	struct ks_parked **link, *p = NULL;
 	struct ks_object *taken = NULL;

@@ -26,10 +26,10 @@ struct ks_root {
 	struct ks_roots *roots;
 	struct ks_tree_node *top;
 	uint64_t count;
-	uint64_t bytes;         /* of the objects' JSON */
-	uint64_t revision;      /* the state is complete up to here when it was published */
+	uint64_t bytes; /* of the objects' JSON */
+	uint64_t revision; /* the state is complete up to here when it was published */
 	uint64_t version;
-	uint64_t history_end;   /* number of the first history entry that is not in it */
+	uint64_t history_end; /* number of the first history entry that is not in it */
 	struct ks_root *older, *newer; /* living roots */
 	struct ks_tree_garbage garbage;
 	struct ks_rcu_head rcu;
@@ -43,7 +43,7 @@ struct ks_root {
 /* The living roots of one resource. */
 struct ks_roots {
 	struct ks_root *_Atomic current; /* holds a count of its own */
-	pthread_mutex_t lock;            /* the list's links and garbage; never taken by readers */
+	pthread_mutex_t lock; /* the list's links and garbage; never taken by readers */
 	struct ks_root *newest;
 };
 

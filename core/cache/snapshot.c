@@ -112,7 +112,8 @@ void ks_cursor_init(struct ks_cursor *cursor, const struct ks_snapshot *snapshot
 		bool leaf = node->level == 0;
 
 		cursor->stack[cursor->depth] = node;
-		cursor->at[cursor->depth++] = (uint16_t)(leaf ? ks_tree_place_of(node, from_ns, from_name) : ks_tree_child_of(node, from_ns, from_name));
+		cursor->at[cursor->depth++] =
+			(uint16_t)(leaf ? ks_tree_place_of(node, from_ns, from_name) : ks_tree_child_of(node, from_ns, from_name));
 		node = leaf ? NULL : node->child[cursor->at[cursor->depth - 1]];
 	}
 }

@@ -236,7 +236,8 @@ static void set_place(struct ks_tree_node *node, unsigned at, struct ks_object *
 }
 
 /* Puts something at `at`; returns the new right half when the node had to be split. */
-static struct ks_tree_node *insert(struct ks_tree_edit *edit, struct ks_tree_node *node, unsigned at, struct ks_object *object, struct ks_tree_node *child)
+static struct ks_tree_node *insert(
+	struct ks_tree_edit *edit, struct ks_tree_node *node, unsigned at, struct ks_object *object, struct ks_tree_node *child)
 {
 	struct ks_tree_node *right = NULL;
 
@@ -395,7 +396,8 @@ static void free_nodes(struct ks_tree_node *node)
 	}
 }
 
-/* One level above (or, with `objects`, the leaves): nodes three quarters full, so that the first inserts don't split them. NULL: out of memory, all freed. */
+/* One level above (or, with `objects`, the leaves): nodes three quarters full, so that the first inserts don't split them. NULL: out of memory, all
+ * freed. */
 static struct ks_tree_node *build_level(struct ks_tree_edit *edit, struct ks_object **objects, size_t n, struct ks_tree_node *below, uint16_t level)
 {
 	struct ks_tree_node *first = NULL, **last = &first, *node = NULL;

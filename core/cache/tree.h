@@ -23,10 +23,10 @@
 enum { KS_TREE_LEAF = 60, KS_TREE_INNER = 30, KS_TREE_MAX_HEIGHT = 16 };
 
 struct ks_tree_node { /* 512 bytes with the allocator's header */
-	uint64_t born;             /* version that it was made for */
+	uint64_t born; /* version that it was made for */
 	struct ks_tree_node *next; /* in the list of spare, own or garbage nodes; readers don't look at it */
 	uint16_t n;
-	uint16_t level;            /* 0: a leaf */
+	uint16_t level; /* 0: a leaf */
 	union {
 		struct ks_object *objects[KS_TREE_LEAF];
 		struct {
@@ -55,19 +55,21 @@ void ks_tree_pool_fini(struct ks_tree_pool *pool);
 /* An edit under way: the state of the next version. */
 struct ks_tree_edit {
 	struct ks_tree_node *top;
-	uint64_t count;            /* objects */
-	uint64_t version;          /* nodes born in it are ours to change */
+	uint64_t count; /* objects */
+	uint64_t version; /* nodes born in it are ours to change */
 	struct ks_tree_pool *pool;
 	struct ks_tree_garbage garbage;
-	struct ks_tree_node *own;  /* KS_TREE_PRIVATE: every node that was made */
+	struct ks_tree_node *own; /* KS_TREE_PRIVATE: every node that was made */
 };
 
 /* Puts an object in place of that of the same key. The tree takes the caller's reference, and gives the one that was replaced in *previous_r (NULL:
  * none) as borrowed: it is in the garbage, or, when it came in with the same version, the caller's to drop (*previous_owned_r).
  * 0 or -ENOMEM; then nothing has changed and the reference is still the caller's. */
-int ks_tree_put(struct ks_tree_edit *edit, struct ks_object *object, struct ks_object **previous_r, bool *previous_owned_r) __attribute__((warn_unused_result));
+int ks_tree_put(struct ks_tree_edit *edit, struct ks_object *object, struct ks_object **previous_r, bool *previous_owned_r)
+	__attribute__((warn_unused_result));
 /* Takes an object out; *previous_r as above, NULL when it was not there. 0 or -ENOMEM. */
-int ks_tree_remove(struct ks_tree_edit *edit, struct ks_str ns, struct ks_str name, struct ks_object **previous_r, bool *previous_owned_r) __attribute__((warn_unused_result));
+int ks_tree_remove(struct ks_tree_edit *edit, struct ks_str ns, struct ks_str name, struct ks_object **previous_r, bool *previous_owned_r)
+	__attribute__((warn_unused_result));
 /* Builds the tree from objects in order (checked: -EINVAL), references taken. The edit must be empty. */
 int ks_tree_build(struct ks_tree_edit *edit, struct ks_object **objects, size_t n) __attribute__((warn_unused_result));
 /* Lets everything go: nodes and objects are garbage now. */

@@ -23,7 +23,7 @@ struct ks_watch_hub {
 	struct ks_loop *loop;
 	struct ks_task task;
 	_Atomic bool posted;
-	struct ks_watch_set *sets;      /* the loop's */
+	struct ks_watch_set *sets; /* the loop's */
 	struct ks_watcher *ready, **ready_last; /* the loop's: to be woken, first come first served */
 };
 
@@ -31,10 +31,10 @@ struct ks_watch_set {
 	struct ks_watch_set *next_of_resource, *next_of_hub;
 	struct ks_watch_hub *hub;
 	struct ks_cache_resource *resource;
-	_Atomic bool dirty;             /* new entries since the loop last looked */
+	_Atomic bool dirty; /* new entries since the loop last looked */
 	_Atomic uint32_t n_watchers;
 	/* the loop's */
-	uint64_t seen;                  /* entries below have been looked at: idle watchers in the table have nothing to read in them */
+	uint64_t seen; /* entries below have been looked at: idle watchers in the table have nothing to read in them */
 	struct ks_watcher *broad;
 	struct ks_watcher **buckets;
 	uint32_t n_buckets, n_keyed;
@@ -43,19 +43,19 @@ struct ks_watch_set {
 
 struct ks_watcher {
 	struct ks_watch_set *set;
-	struct ks_watcher *next, **link;             /* of the set's broad ones, or of a bucket */
+	struct ks_watcher *next, **link; /* of the set's broad ones, or of a bucket */
 	struct ks_watcher *ready_next, **ready_link; /* ready_link NULL: not in the hub's list */
 	void (*wake)(struct ks_watcher *watcher, void *arg);
 	void *arg;
-	uint64_t number;    /* of the next entry to read */
+	uint64_t number; /* of the next entry to read */
 	uint64_t after;
-	uint64_t revision;  /* seen up to here, as far as it was told */
+	uint64_t revision; /* seen up to here, as far as it was told */
 	struct ks_filter filter;
 	uint32_t hash;
 	uint8_t key_kind;
 	uint8_t key_field;
-	bool idle;          /* has read everything; is to be woken */
-	bool lost;          /* entries fell out before the loop could look at them */
+	bool idle; /* has read everything; is to be woken */
+	bool lost; /* entries fell out before the loop could look at them */
 };
 
 /* Finds or makes the set of a resource on a loop; on the loop's thread. NULL: out of memory. */

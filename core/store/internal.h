@@ -12,12 +12,22 @@
 enum { KS_STORE_TIMEOUT_S = 60 };
 
 /* Shared bytes are the same thing on both sides of the border. */
-static inline struct ks_bytes *ks_store_bytes(struct ks_host_bytes *bytes) { return (struct ks_bytes *)bytes; }
-static inline struct ks_host_bytes *ks_store_host_bytes(struct ks_bytes *bytes) { return (struct ks_host_bytes *)bytes; }
+static inline struct ks_bytes *ks_store_bytes(struct ks_host_bytes *bytes)
+{
+	return (struct ks_bytes *)bytes;
+}
+static inline struct ks_host_bytes *ks_store_host_bytes(struct ks_bytes *bytes)
+{
+	return (struct ks_host_bytes *)bytes;
+}
 
-static inline struct ks_view ks_store_view(const struct ks_buf *buf) { return (struct ks_view){buf->data, buf->len}; }
+static inline struct ks_view ks_store_view(const struct ks_buf *buf)
+{
+	return (struct ks_view){buf->data, buf->len};
+}
 
-void ks_store_op_init(struct ks_op *op, struct ks_loop *loop, uint64_t deadline_ns, const char *audit_id, void (*done)(struct ks_op *op, int result), void *arg);
+void ks_store_op_init(
+	struct ks_op *op, struct ks_loop *loop, uint64_t deadline_ns, const char *audit_id, void (*done)(struct ks_op *op, int result), void *arg);
 /* Begins a call of the store, with the scratch memory that it declared. 0 or KS_ERR_NOMEM. */
 int ks_store_op_begin(struct ks_op *op, const struct ks_store *store) __attribute__((warn_unused_result));
 /* Keeps the operation's words of a failure. */

@@ -5,7 +5,8 @@
 
 #include "core/store/internal.h"
 
-void ks_store_op_init(struct ks_op *op, struct ks_loop *loop, uint64_t deadline_ns, const char *audit_id, void (*done)(struct ks_op *op, int result), void *arg)
+void ks_store_op_init(
+	struct ks_op *op, struct ks_loop *loop, uint64_t deadline_ns, const char *audit_id, void (*done)(struct ks_op *op, int result), void *arg)
 {
 	if (!deadline_ns)
 		deadline_ns = ks_monotonic_ns() + KS_STORE_TIMEOUT_S * UINT64_C(1000000000);

@@ -103,8 +103,11 @@ static int collect(void *arg, const struct ks_store_kv *kv)
 		return 1;
 	}
 	memcpy(key, kv->key.p, kv->key.n);
-	list->items[list->n++] = (struct ks_store_item){.key = ks_str_of(key, kv->key.n), .value = ks_store_bytes(kv->value),
-		.mod_revision = kv->mod_revision, .create_revision = kv->create_revision, .lease_until_ms = kv->lease_until_ms};
+	list->items[list->n++] = (struct ks_store_item){.key = ks_str_of(key, kv->key.n),
+		.value = ks_store_bytes(kv->value),
+		.mod_revision = kv->mod_revision,
+		.create_revision = kv->create_revision,
+		.lease_until_ms = kv->lease_until_ms};
 	return 0;
 }
 
@@ -142,8 +145,13 @@ void ks_store_list_start(const struct ks_store *store, struct ks_store_list *lis
 	list->items = NULL;
 	list->n = list->cap = 0;
 	list->task.run = run_list;
-	s->range = (struct ks_store_range){.size = sizeof(s->range), .prefix = ks_store_view(&list->prefix), .start = ks_store_view(&list->start),
-		.limit = list->limit, .revision = list->revision, .emit = collect, .arg = list};
+	s->range = (struct ks_store_range){.size = sizeof(s->range),
+		.prefix = ks_store_view(&list->prefix),
+		.start = ks_store_view(&list->start),
+		.limit = list->limit,
+		.revision = list->revision,
+		.emit = collect,
+		.arg = list};
 	s->result.size = sizeof(s->result);
 	ks_store_op_init(&s->op, list->loop, list->deadline_ns, list->audit_id, list_answered, list);
 	result = ks_store_op_begin(&s->op, store);
@@ -166,7 +174,8 @@ void ks_store_list_fini(struct ks_store_list *list)
 	list->n = list->cap = 0;
 }
 
-int ks_store_range_wait(const struct ks_store *store, const struct ks_store_range *range, struct ks_store_range_result *result_r, struct ks_error *err)
+int ks_store_range_wait(
+	const struct ks_store *store, const struct ks_store_range *range, struct ks_store_range_result *result_r, struct ks_error *err)
 {
 	struct ks_op op;
 	int result;

@@ -26,11 +26,11 @@ struct ks_store_range_result;
 
 /* A started store plugin, as the router and the cache see it. */
 struct ks_store {
-	const char *name;              /* of the instance */
+	const char *name; /* of the instance */
 	void *self;
 	const struct ks_store_ops *ops;
-	uint32_t flags;                /* enum ks_store_flag */
-	size_t scratch_size;           /* of its interface: zeroed memory that each of its operations gets */
+	uint32_t flags; /* enum ks_store_flag */
+	size_t scratch_size; /* of its interface: zeroed memory that each of its operations gets */
 };
 
 struct ks_router;
@@ -55,29 +55,31 @@ void ks_store_key(struct ks_buf *out, const struct ks_schema *schema, uint16_t r
 /* -- writes ---------------------------------------------------------------------------------------------------- */
 
 enum ks_write_outcome {
-	KS_WRITE_COMMITTED = 1, KS_WRITE_LOST_RACE, KS_WRITE_NOT_FOUND,
+	KS_WRITE_COMMITTED = 1,
+	KS_WRITE_LOST_RACE,
+	KS_WRITE_NOT_FOUND,
 	KS_WRITE_FAILED /* see result: the store is not available, or can't tell */
 };
 
 /* One write on its way. The caller fills the first part; embedded in the request; lives until `done`. */
 struct ks_store_call {
 	/* in */
-	struct ks_loop *loop;      /* where `done` runs; the same worker that started it */
-	struct ks_buf key;         /* owned by the caller */
-	struct ks_bytes *value;    /* NULL: delete; borrowed */
-	uint64_t expected;         /* mod revision that must stand; 0: must not exist; UINT64_MAX: whatever */
+	struct ks_loop *loop; /* where `done` runs; the same worker that started it */
+	struct ks_buf key; /* owned by the caller */
+	struct ks_bytes *value; /* NULL: delete; borrowed */
+	uint64_t expected; /* mod revision that must stand; 0: must not exist; UINT64_MAX: whatever */
 	uint64_t lease_until_ms;
-	uint64_t deadline_ns;      /* CLOCK_MONOTONIC; 0: 60 s from now. Not waited for: the store is told, and answers */
-	const char *audit_id;      /* NULL: none; outlives the call */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: 60 s from now. Not waited for: the store is told, and answers */
+	const char *audit_id; /* NULL: none; outlives the call */
 	void (*done)(struct ks_store_call *call);
 	void *arg;
 	/* out */
-	int outcome;               /* enum ks_write_outcome */
-	int result;                /* enum ks_result when FAILED */
-	uint64_t revision;         /* of the commit */
-	struct ks_bytes *current;  /* LOST_RACE: what stands there (the caller's reference), NULL: nothing */
+	int outcome; /* enum ks_write_outcome */
+	int result; /* enum ks_result when FAILED */
+	uint64_t revision; /* of the commit */
+	struct ks_bytes *current; /* LOST_RACE: what stands there (the caller's reference), NULL: nothing */
 	uint64_t current_revision;
-	char error[256];           /* words of a failure; "" when there are none */
+	char error[256]; /* words of a failure; "" when there are none */
 	/* private */
 	struct ks_task task;
 	struct ks_timer timer;
@@ -93,16 +95,16 @@ void ks_store_write_start(const struct ks_store *store, struct ks_store_call *ca
 struct ks_store_read {
 	/* in */
 	struct ks_loop *loop;
-	struct ks_buf key;         /* owned by the caller */
-	uint64_t revision;         /* 0: now */
-	uint64_t deadline_ns;      /* as above */
+	struct ks_buf key; /* owned by the caller */
+	uint64_t revision; /* 0: now */
+	uint64_t deadline_ns; /* as above */
 	const char *audit_id;
 	void (*done)(struct ks_store_read *read);
 	void *arg;
 	/* out */
-	int result;                /* 0, or negative enum ks_result */
+	int result; /* 0, or negative enum ks_result */
 	bool found;
-	struct ks_bytes *value;    /* the caller's reference */
+	struct ks_bytes *value; /* the caller's reference */
 	uint64_t mod_revision, create_revision, lease_until_ms;
 	char error[256];
 	/* private */
@@ -112,19 +114,23 @@ struct ks_store_read {
 void ks_store_read_start(const struct ks_store *store, struct ks_store_read *read);
 
 /* A part of the keys in order, of the past (continue tokens older than the cache's history) or live. Items are collected; bounded by `limit`. */
-struct ks_store_item { struct ks_str key; struct ks_bytes *value; uint64_t mod_revision, create_revision, lease_until_ms; };
+struct ks_store_item {
+	struct ks_str key;
+	struct ks_bytes *value;
+	uint64_t mod_revision, create_revision, lease_until_ms;
+};
 struct ks_store_list {
 	/* in */
 	struct ks_loop *loop;
 	struct ks_buf prefix, start; /* owned by the caller; start: first key wanted, empty: the prefix's first */
-	uint64_t limit;            /* 0: all */
-	uint64_t revision;         /* 0: now */
-	uint64_t deadline_ns;      /* as above */
+	uint64_t limit; /* 0: all */
+	uint64_t revision; /* 0: now */
+	uint64_t deadline_ns; /* as above */
 	const char *audit_id;
 	void (*done)(struct ks_store_list *list);
 	void *arg;
 	/* out */
-	int result;                /* 0, or negative enum ks_result (KS_ERR_COMPACTED: 410) */
+	int result; /* 0, or negative enum ks_result (KS_ERR_COMPACTED: 410) */
 	struct ks_store_item *items; /* with their keys and values, until ks_store_list_fini */
 	size_t n;
 	bool more;
@@ -139,7 +145,7 @@ void ks_store_list_start(const struct ks_store *store, struct ks_store_list *lis
 void ks_store_list_fini(struct ks_store_list *list);
 
 /* Waits for a range, on a thread without a loop. 0, or negative enum ks_result with err. */
-int ks_store_range_wait(const struct ks_store *store, const struct ks_store_range *range, struct ks_store_range_result *result_r, struct ks_error *err)
-	__attribute__((warn_unused_result));
+int ks_store_range_wait(const struct ks_store *store, const struct ks_store_range *range, struct ks_store_range_result *result_r,
+	struct ks_error *err) __attribute__((warn_unused_result));
 
 #endif

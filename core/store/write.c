@@ -61,8 +61,12 @@ static void start_write(struct ks_store_call *call)
 
 	s->reading = false;
 	s->writes++;
-	s->write = (struct ks_store_write){.size = sizeof(s->write), .expect = KS_STORE_EXPECT_REVISION, .expected = call->expected,
-		.key = ks_store_view(&call->key), .value = ks_store_host_bytes(call->value), .lease_until_ms = call->lease_until_ms};
+	s->write = (struct ks_store_write){.size = sizeof(s->write),
+		.expect = KS_STORE_EXPECT_REVISION,
+		.expected = call->expected,
+		.key = ks_store_view(&call->key),
+		.value = ks_store_host_bytes(call->value),
+		.lease_until_ms = call->lease_until_ms};
 	if (call->expected == 0)
 		s->write.expect = KS_STORE_EXPECT_ABSENT;
 	else if (call->expected == UINT64_MAX)
@@ -195,7 +199,8 @@ static void written(struct ks_store_call *call)
 		finish(call, KS_WRITE_NOT_FOUND, 0);
 		return;
 	default:
-		finish(call, KS_WRITE_FAILED, ks_op_fail(&s->op, KS_ERR, "store %s: a write was answered with %u, which means nothing", s->store->name, s->result.outcome));
+		finish(call, KS_WRITE_FAILED,
+			ks_op_fail(&s->op, KS_ERR, "store %s: a write was answered with %u, which means nothing", s->store->name, s->result.outcome));
 	}
 }
 

@@ -8,9 +8,9 @@
  * With FILE the objects are kept by the SQLite store, else by the memory store.
  */
 #include <malloc.h>
-#include <sys/resource.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,13 +64,20 @@ static struct ks_bytes *json_of(unsigned i, unsigned change)
 
 	key_of(i, ns, name);
 	ks_buf_init(&b);
-	ks_buf_printf(&b, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"8a3d3f6e-0000-4000-8000-%012u\","
-		"\"generation\":%u,\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"some-deployment\",\"pod-template-hash\":\"%08x\",\"tier\":\"web\"}},"
-		"\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"registry.example/image:1.2.3\",\"env\":[", name, ns, i, change, i);
+	ks_buf_printf(&b,
+		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"8a3d3f6e-0000-4000-8000-%"
+		"012u\","
+		"\"generation\":%u,\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"some-deployment\",\"pod-template-hash\":\"%"
+		"08x\",\"tier\":\"web\"}},"
+		"\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"registry.example/image:1.2.3\",\"env\":[",
+		name, ns, i, change, i);
 	for (int e = 0; e < 20; e++)
 		ks_buf_printf(&b, "%s{\"name\":\"VARIABLE_NUMBER_%d\",\"value\":\"some value of variable number %d\"}", e ? "," : "", e, e);
-	ks_buf_printf(&b, "],\"resources\":{}}],\"restartPolicy\":\"Always\",\"nodeName\":\"node-%u\",\"serviceAccountName\":\"default\",\"schedulerName\":\"default-scheduler\"},"
-		"\"status\":{\"phase\":\"Running\",\"podIP\":\"10.1.%u.%u\"}}", i % 1000, i / 256 % 256, i % 256);
+	ks_buf_printf(&b,
+		"],\"resources\":{}}],\"restartPolicy\":\"Always\",\"nodeName\":\"node-%u\",\"serviceAccountName\":\"default\",\"schedulerName\":"
+		"\"default-scheduler\"},"
+		"\"status\":{\"phase\":\"Running\",\"podIP\":\"10.1.%u.%u\"}}",
+		i % 1000, i / 256 % 256, i % 256);
 	bytes = ks_bytes_dup(b.data, b.len);
 	ks_buf_fini(&b);
 	return bytes;
@@ -205,8 +212,8 @@ static void bench_walk(struct ks_cache_resource *r)
 		bytes += object->json->len;
 		n++;
 	}
-	printf("{\"bench\":\"cache-walk\",\"objects\":%llu,\"json_bytes\":%llu,\"ns_per_object\":%.1f}\n", (unsigned long long)n, (unsigned long long)bytes,
-		(now() - began) * 1e9 / (double)(n ? n : 1));
+	printf("{\"bench\":\"cache-walk\",\"objects\":%llu,\"json_bytes\":%llu,\"ns_per_object\":%.1f}\n", (unsigned long long)n,
+		(unsigned long long)bytes, (now() - began) * 1e9 / (double)(n ? n : 1));
 	ks_snapshot_release(&snapshot);
 }
 
@@ -216,7 +223,8 @@ static void bench_past(struct ks_cache_resource *r, uint64_t back)
 	double began = now();
 	int result = ks_cache_snapshot_at(r, ks_cache_revision(r) - back, &snapshot);
 
-	printf("{\"bench\":\"cache-past\",\"events_back\":%llu,\"us\":%.0f,\"result\":%d}\n", (unsigned long long)back, (now() - began) * 1e6, result);
+	printf("{\"bench\":\"cache-past\",\"events_back\":%llu,\"us\":%.0f,\"result\":%d}\n", (unsigned long long)back, (now() - began) * 1e6,
+		result);
 	if (!result)
 		ks_snapshot_release(&snapshot);
 }
@@ -274,8 +282,9 @@ static int start_cache(const struct ks_router *router, const char *what)
 		return -1;
 	}
 	r = ks_cache_find(cache, pods);
-	printf("{\"bench\":\"cache-start\",\"what\":\"%s\",\"objects\":%llu,\"ms\":%.1f,\"heap_bytes\":%zu,\"heap_bytes_per_object\":%.0f,\"json_bytes_per_object\":%.0f}\n", what,
-		(unsigned long long)ks_cache_count(r), (now() - began) * 1e3, allocated() - before,
+	printf("{\"bench\":\"cache-start\",\"what\":\"%s\",\"objects\":%llu,\"ms\":%.1f,\"heap_bytes\":%zu,\"heap_bytes_per_object\":%.0f,\"json_"
+	       "bytes_per_object\":%.0f}\n",
+		what, (unsigned long long)ks_cache_count(r), (now() - began) * 1e3, allocated() - before,
 		ks_cache_count(r) ? (double)(allocated() - before) / (double)ks_cache_count(r) : 0.0,
 		ks_cache_count(r) ? (double)ks_cache_bytes(r) / (double)ks_cache_count(r) : 0.0);
 	return 0;

@@ -2,14 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/cache-help.h"
 
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include <cmocka.h>
 
+#include "core/cache/internal.h"
 #include "plugins/host/op.h"
 
 uint16_t help_resource(const char *group, const char *version, const char *resource)
@@ -28,8 +29,8 @@ struct ks_bytes *help_json(uint16_t resource, const char *ns, const char *name, 
 	struct ks_buf buf;
 
 	ks_buf_init(&buf);
-	ks_buf_printf(&buf, "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{\"name\":\"%s\"", ks_schema_text(&ks_schema_builtin, r->kind), group,
-		*group ? "/" : "", ks_schema_text(&ks_schema_builtin, r->version), name);
+	ks_buf_printf(&buf, "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",\"metadata\":{\"name\":\"%s\"", ks_schema_text(&ks_schema_builtin, r->kind),
+		group, *group ? "/" : "", ks_schema_text(&ks_schema_builtin, r->version), name);
 	if (ns)
 		ks_buf_printf(&buf, ",\"namespace\":\"%s\"", ns);
 	ks_buf_printf(&buf, ",\"uid\":\"u-%s\"", name);
@@ -74,8 +75,11 @@ static struct ks_store_kv kv_of(const struct help_record *r, bool counted)
 {
 	if (r->value && counted)
 		ks_bytes_ref(r->value);
-	return (struct ks_store_kv){.key = {r->key, strlen(r->key)}, .value = (struct ks_host_bytes *)r->value, .create_revision = r->create_revision,
-		.mod_revision = r->revision, .lease_until_ms = r->lease_until_ms};
+	return (struct ks_store_kv){.key = {r->key, strlen(r->key)},
+		.value = (struct ks_host_bytes *)r->value,
+		.create_revision = r->create_revision,
+		.mod_revision = r->revision,
+		.lease_until_ms = r->lease_until_ms};
 }
 
 /* Under the lock, which stays: the receiver only queues. */
@@ -109,7 +113,8 @@ static uint64_t append(struct help_store *s, struct ks_view key, struct ks_bytes
 		before = find(s, key, s->revision);
 	}
 	record = &s->log[s->n];
-	*record = (struct help_record){.revision = ++s->revision, .key = strndup(key.p, key.n), .value = value ? ks_bytes_ref(value) : NULL, .lease_until_ms = lease};
+	*record = (struct help_record){
+		.revision = ++s->revision, .key = strndup(key.p, key.n), .value = value ? ks_bytes_ref(value) : NULL, .lease_until_ms = lease};
 	record->create_revision = before ? before->create_revision : s->revision;
 	record->type = !value ? KS_EVENT_DELETED : before ? KS_EVENT_MODIFIED : KS_EVENT_ADDED;
 	s->n++;
@@ -407,4 +412,25 @@ void help_wait(struct ks_cache *cache, uint16_t resource, uint64_t revision)
 	for (int i = 0; i < 100000 && ks_cache_revision(r) < revision; i++)
 		nanosleep(&pause, NULL);
 	assert_true(ks_cache_revision(r) >= revision);
+}
+
+static bool is_idle(struct ks_feed *feed)
+{
+	bool idle;
+
+	pthread_mutex_lock(&feed->lock);
+	idle = !feed->applying && !feed->first;
+	pthread_mutex_unlock(&feed->lock);
+	return idle;
+}
+
+void help_settle(struct ks_cache *cache, uint16_t resource, uint64_t revision)
+{
+	const struct timespec pause = {.tv_nsec = 200000};
+	struct ks_cache_resource *r = ks_cache_find(cache, resource);
+
+	help_wait(cache, resource, revision);
+	for (int i = 0; i < 100000 && !is_idle(r->feed); i++)
+		nanosleep(&pause, NULL);
+	assert_true(is_idle(r->feed));
 }

@@ -34,17 +34,17 @@ struct help_store {
 	size_t n, cap;
 	uint64_t revision, oldest;
 	enum help_trouble trouble; /* of the next write */
-	int read_failures;         /* how many gets are to fail first */
-	int watch_failures;        /* how many times the watch is refused */
-	bool pending;              /* writes answer later, on another thread */
+	int read_failures; /* how many gets are to fail first */
+	int watch_failures; /* how many times the watch is refused */
+	bool pending; /* writes answer later, on another thread */
 	pthread_t completer;
 	bool has_completer;
-	bool held;                 /* events are not delivered */
-	unsigned ranges, watches;  /* calls */
+	bool held; /* events are not delivered */
+	unsigned ranges, watches; /* calls */
 	/* the one watch */
 	struct ks_store_watch watch;
 	bool watching;
-	size_t cursor;             /* into the log */
+	size_t cursor; /* into the log */
 	uint64_t credit, told;
 };
 
@@ -63,5 +63,7 @@ void help_store_advance(struct help_store *s, uint64_t n);
 struct ks_router *help_router(struct help_store *s);
 /* Waits (at most 20 s) until the resource has come to the store's revision. */
 void help_wait(struct ks_cache *cache, uint16_t resource, uint64_t revision);
+/* The same, and until everybody whom it concerns has been told. */
+void help_settle(struct ks_cache *cache, uint16_t resource, uint64_t revision);
 
 #endif

@@ -91,10 +91,24 @@ static void bytes_unref(struct ks_host_bytes *bytes)
 }
 
 static const struct ks_host host = {
-	.size = sizeof(host), .abi_major = KS_ABI_MAJOR, .abi_minor = KS_ABI_MINOR, .instance = "store",
-	.log = host_log, .op_alloc = op_alloc, .op_scratch = op_scratch, .op_deadline_ns = op_deadline_ns, .op_cancelled = op_cancelled,
-	.op_audit_id = op_audit_id, .op_worker = op_worker, .op_error = op_error, .complete = ks_op_complete,
-	.bytes_new = bytes_new, .bytes_data = bytes_data, .bytes_view = bytes_view, .bytes_ref = bytes_ref, .bytes_unref = bytes_unref,
+	.size = sizeof(host),
+	.abi_major = KS_ABI_MAJOR,
+	.abi_minor = KS_ABI_MINOR,
+	.instance = "store",
+	.log = host_log,
+	.op_alloc = op_alloc,
+	.op_scratch = op_scratch,
+	.op_deadline_ns = op_deadline_ns,
+	.op_cancelled = op_cancelled,
+	.op_audit_id = op_audit_id,
+	.op_worker = op_worker,
+	.op_error = op_error,
+	.complete = ks_op_complete,
+	.bytes_new = bytes_new,
+	.bytes_data = bytes_data,
+	.bytes_view = bytes_view,
+	.bytes_ref = bytes_ref,
+	.bytes_unref = bytes_unref,
 };
 
 static int64_t number_of(const char *text)
@@ -128,7 +142,8 @@ int cache_host_start(struct cache_host *h, const struct ks_plugin *plugin, const
 		fprintf(stderr, "%s: %s\n", interface->name, error.text);
 		return -1;
 	}
-	h->store = (struct ks_store){.name = interface->name, .self = h->self, .ops = interface->ops, .flags = interface->flags, .scratch_size = interface->scratch_size};
+	h->store = (struct ks_store){
+		.name = interface->name, .self = h->self, .ops = interface->ops, .flags = interface->flags, .scratch_size = interface->scratch_size};
 	return 0;
 }
 

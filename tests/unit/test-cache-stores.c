@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Router and cache over the stores that ship, each started as the server does. */
 #include <errno.h>
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Readers on several threads while a store's events come in: what each sees is whole and in order. */
 #include <errno.h>
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 

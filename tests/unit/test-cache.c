@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* A store's events on their way into the cache: start, following, losses, restarts. */
 #include <errno.h>
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,7 +98,8 @@ static const char *events(struct ks_watcher *watcher)
 
 	text[0] = '\0';
 	while ((result = ks_watcher_next(watcher, &event)) == 1) {
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%c:%.*s@%d ", " AMD"[event.type], (int)event.object->name.n, event.object->name.p, (int)event.revision);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%c:%.*s@%d ", " AMD"[event.type], (int)event.object->name.n, event.object->name.p,
+			(int)event.revision);
 		ks_object_unref(event.object);
 	}
 	if (result < 0)

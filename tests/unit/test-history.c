@@ -4,8 +4,8 @@
 #include "core/cache/history.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include <cmocka.h>

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Objects from bytes and trees, their indexed parts, their other versions. */
 #include <errno.h>
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include <cmocka.h>
@@ -13,9 +13,9 @@
 #include "core/cache/index.h"
 #include "tests/unit/cache-help.h"
 
-#define assert_str(text, expected) \
-	do { \
-		assert_int_equal((text).n, strlen(expected)); \
+#define assert_str(text, expected)                                         \
+	do {                                                               \
+		assert_int_equal((text).n, strlen(expected));              \
 		assert_memory_equal((text).p, expected, strlen(expected)); \
 	} while (0)
 
@@ -40,7 +40,8 @@ static void names_labels_and_fields_are_read(void **state)
 {
 	uint16_t pods = help_resource("", "v1", "pods");
 	struct ks_object *o = from_text(pods,
-		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"uid\":\"u\",\"labels\":{\"z\":\"1\",\"a\":\"\"},"
+		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"uid\":\"u\",\"labels\":{\"z\":\"1\","
+		"\"a\":\"\"},"
 		"\"annotations\":{\"x\":\"}]\\\"\"}},\"spec\":{\"nodeName\":\"node\\u002d1\",\"containers\":[{\"name\":\"c\"}],\"hostNetwork\":true},"
 		"\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.1\"}}");
 
@@ -62,7 +63,8 @@ static void names_labels_and_fields_are_read(void **state)
 
 static void absent_fields_read_as_go_prints_zero(void **state)
 {
-	struct ks_object *node = from_text(help_resource("", "v1", "nodes"), "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n\"}}");
+	struct ks_object *node =
+		from_text(help_resource("", "v1", "nodes"), "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n\"}}");
 	struct ks_object *job = from_text(help_resource("batch", "v1", "jobs"),
 		"{\"kind\":\"Job\",\"apiVersion\":\"batch/v1\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\"},\"status\":{\"succeeded\":3}}");
 
@@ -82,7 +84,8 @@ static void events_are_selected_in_the_words_of_both_groups(void **state)
 	(void)state;
 	assert_int_equal(stored, ks_schema_builtin.resources[other].storage);
 	assert_int_equal(stored, core);
-	o = from_text(core, "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"e\",\"namespace\":\"n\"},\"involvedObject\":{\"kind\":\"Pod\"},"
+	o = from_text(core,
+		"{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"e\",\"namespace\":\"n\"},\"involvedObject\":{\"kind\":\"Pod\"},"
 		"\"source\":{},\"reportingComponent\":\"kubelet\",\"reportingInstance\":\"\"}");
 	assert_str(field(o, "involvedObject.kind"), "Pod");
 	assert_str(field(o, "source"), "kubelet");
@@ -126,10 +129,13 @@ static void a_stored_version_is_taken_out(void **state)
 
 static void what_is_no_object_is_refused(void **state)
 {
-	static const char *const texts[] = {"", "{", "[]", "nonsense", "{}", "{\"metadata\":{}}", "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\"",
-		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\"}}x", "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\\",
+	static const char *const texts[] = {"", "{", "[]", "nonsense", "{}", "{\"metadata\":{}}",
+		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\"",
+		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\"}}x",
+		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\\",
 		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\",\"labels\":{\"a\":1}}}",
-		"{\"kind\":\"Secret\",\"apiVersion\":\"v7\",\"metadata\":{\"name\":\"c\"}}", "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"namespace\":\"c\"}}",
+		"{\"kind\":\"Secret\",\"apiVersion\":\"v7\",\"metadata\":{\"name\":\"c\"}}",
+		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"namespace\":\"c\"}}",
 		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"\\ud8\"}}"};
 
 	(void)state;
@@ -139,7 +145,8 @@ static void what_is_no_object_is_refused(void **state)
 
 static void every_cut_and_flipped_byte_is_survived(void **state)
 {
-	static const char text[] = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\\u00e4\",\"namespace\":\"n\",\"labels\":{\"a\":\"b\\n\"},"
+	static const char text[] =
+		"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\\u00e4\",\"namespace\":\"n\",\"labels\":{\"a\":\"b\\n\"},"
 		"\"resourceVersion\":\"7\"},\"spec\":{\"nodeName\":\"x\"},\"status\":{\"phase\":null}}";
 	char copy[sizeof(text)];
 
@@ -171,7 +178,8 @@ static void a_tree_comes_back_with_its_revision(void **state)
 	again = ks_object_from_tree(&ks_schema_builtin, configmaps, &root);
 	assert_non_null(again);
 	assert_str(ks_str_of(again->json->data, again->json->len),
-		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\",\"namespace\":\"n\",\"uid\":\"u-c\",\"labels\":{\"a\":\"b\"}},"
+		"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\",\"namespace\":\"n\",\"uid\":\"u-c\",\"labels\":{\"a\":"
+		"\"b\"}},"
 		"\"data\":{\"k\":\"v\"}}");
 	ks_object_unref(again);
 	ks_object_unref(o);
@@ -227,7 +235,8 @@ static void filters_match(void **state)
 {
 	uint16_t pods = help_resource("", "v1", "pods");
 	struct ks_object *o = help_object(pods, "n", "p", "\"app\":\"web\"", ",\"spec\":{\"nodeName\":\"x\"}");
-	struct ks_field_requirement on_x = {KS_STR_LIT("spec.nodeName"), KS_STR_LIT("x"), false}, not_x = on_x, named = {KS_STR_LIT("metadata.name"), KS_STR_LIT("q"), false};
+	struct ks_field_requirement on_x = {KS_STR_LIT("spec.nodeName"), KS_STR_LIT("x"), false}, not_x = on_x,
+				    named = {KS_STR_LIT("metadata.name"), KS_STR_LIT("q"), false};
 	struct ks_watch_filter filter = {.ns = KS_STR_LIT("n")};
 	struct ks_selector *selector;
 	const char *message;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Which store keeps what, under which key, and writes whose outcome was not clear at first. */
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,14 +10,14 @@
 
 #include "tests/unit/cache-help.h"
 
-#define assert_key(expected, ...) \
-	do { \
-		struct ks_buf key_; \
-		ks_buf_init(&key_); \
+#define assert_key(expected, ...)                                     \
+	do {                                                          \
+		struct ks_buf key_;                                   \
+		ks_buf_init(&key_);                                   \
 		ks_store_key(&key_, &ks_schema_builtin, __VA_ARGS__); \
-		assert_int_equal(key_.len, strlen(expected)); \
-		assert_memory_equal(key_.data, expected, key_.len); \
-		ks_buf_fini(&key_); \
+		assert_int_equal(key_.len, strlen(expected));         \
+		assert_memory_equal(key_.data, expected, key_.len);   \
+		ks_buf_fini(&key_);                                   \
 	} while (0)
 
 static const char *store_of(const struct ks_router *router, const char *group, const char *version, const char *resource)
@@ -27,7 +27,8 @@ static const char *store_of(const struct ks_router *router, const char *group, c
 
 static void the_last_route_that_matches_wins(void **state)
 {
-	static const char *const all[] = {"*"}, *const some[] = {"events", "deployments.apps"}, *const group[] = {"*.rbac.authorization.k8s.io", "deployments.other"};
+	static const char *const all[] = {"*"}, *const some[] = {"events", "deployments.apps"},
+				 *const group[] = {"*.rbac.authorization.k8s.io", "deployments.other"};
 	const struct ks_router_entry entries[] = {{{.name = "main"}, all, 1}, {{.name = "some"}, some, 2}, {{.name = "group"}, group, 2}};
 	struct ks_router *router = ks_router_new(entries, 3, NULL);
 
@@ -72,8 +73,8 @@ static void keys_are_those_of_kube_apiserver(void **state)
 	assert_key("/registry/pods/", help_resource("", "v1", "pods"), KS_STR_LIT(""), KS_STR_LIT(""));
 	assert_key("/registry/minions/n1", help_resource("", "v1", "nodes"), KS_STR_LIT(""), KS_STR_LIT("n1"));
 	assert_key("/registry/services/specs/a/s", help_resource("", "v1", "services"), KS_STR_LIT("a"), KS_STR_LIT("s"));
-	assert_key("/registry/apiextensions.k8s.io/customresourcedefinitions/x", help_resource("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
-		KS_STR_LIT(""), KS_STR_LIT("x"));
+	assert_key("/registry/apiextensions.k8s.io/customresourcedefinitions/x",
+		help_resource("apiextensions.k8s.io", "v1", "customresourcedefinitions"), KS_STR_LIT(""), KS_STR_LIT("x"));
 }
 
 /* -- writes --------------------------------------------------------------------------------------------------------- */
