@@ -63,8 +63,14 @@ static bool make_view(struct ks_admission *a)
 		return false;
 	a->viewed = true;
 	a->view = (struct ks_admission_request){
-		.size = sizeof(a->view), .operation = (uint32_t)a->operation, .user = &a->user, .namespace_ = ks_view_of(a->ns), .name = ks_view_of(a->name),
-		.object = ks_val_of(schema, a->object), .old_object = ks_val_of(schema, a->old), .options = ks_val_of(schema, a->options),
+		.size = sizeof(a->view),
+		.operation = (uint32_t)a->operation,
+		.user = &a->user,
+		.namespace_ = ks_view_of(a->ns),
+		.name = ks_view_of(a->name),
+		.object = ks_val_of(schema, a->object),
+		.old_object = ks_val_of(schema, a->old),
+		.options = ks_val_of(schema, a->options),
 		.dry_run = a->dry_run,
 	};
 	name_resource(&a->view, schema, &schema->resources[a->resource]);
@@ -82,10 +88,25 @@ static const char *dup(struct ks_arena *arena, struct ks_view v)
 
 static const char *reason_of(int code)
 {
-	static const struct { int code; const char *reason; } reasons[] = {
-		{400, "BadRequest"}, {401, "Unauthorized"}, {403, "Forbidden"}, {404, "NotFound"}, {405, "MethodNotAllowed"}, {406, "NotAcceptable"},
-		{409, "Conflict"}, {410, "Gone"}, {413, "RequestEntityTooLarge"}, {415, "UnsupportedMediaType"}, {422, "Invalid"}, {429, "TooManyRequests"},
-		{500, "InternalError"}, {503, "ServiceUnavailable"}, {504, "Timeout"},
+	static const struct {
+		int code;
+		const char *reason;
+	} reasons[] = {
+		{400, "BadRequest"},
+		{401, "Unauthorized"},
+		{403, "Forbidden"},
+		{404, "NotFound"},
+		{405, "MethodNotAllowed"},
+		{406, "NotAcceptable"},
+		{409, "Conflict"},
+		{410, "Gone"},
+		{413, "RequestEntityTooLarge"},
+		{415, "UnsupportedMediaType"},
+		{422, "Invalid"},
+		{429, "TooManyRequests"},
+		{500, "InternalError"},
+		{503, "ServiceUnavailable"},
+		{504, "Timeout"},
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
@@ -141,8 +162,8 @@ static int deny(struct ks_admission *a)
 	for (size_t i = 0; i < answer->n_causes; i++) {
 		const struct ks_admission_cause *cause = &answer->causes[i];
 
-		ks_status_cause(status, arena, cause->reason.n ? dup(arena, cause->reason) : NULL, cause->field.n ? dup(arena, cause->field) : NULL, "%s",
-			dup(arena, cause->message));
+		ks_status_cause(status, arena, cause->reason.n ? dup(arena, cause->reason) : NULL, cause->field.n ? dup(arena, cause->field) : NULL,
+			"%s", dup(arena, cause->message));
 	}
 	return KS_ERR;
 }

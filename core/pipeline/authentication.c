@@ -26,10 +26,10 @@ struct authentication {
 	struct ks_authn_result result;
 	const struct ks_header *headers; /* a copy, for authenticators that read others than Authorization */
 	size_t n_headers;
-	size_t next;                     /* the one to ask */
-	uint32_t presented;              /* enum ks_authn_flag */
-	bool refused;                    /* by one of them, or one has failed */
-	bool last_round;                 /* for those who presented nothing */
+	size_t next; /* the one to ask */
+	uint32_t presented; /* enum ks_authn_flag */
+	bool refused; /* by one of them, or one has failed */
+	bool last_round; /* for those who presented nothing */
 };
 
 static struct ks_view find_header(const struct ks_authn_request *request, const char *name)
@@ -77,7 +77,8 @@ static struct ks_str bearer_token(struct ks_request *request, struct ks_str head
 	if (end)
 		token.n = (size_t)(end - token.p);
 	if (token.n == 0 && end)
-		ks_request_warn(request, KS_STR_LIT("the provided Authorization header contains extra space before the bearer token, and is ignored"));
+		ks_request_warn(
+			request, KS_STR_LIT("the provided Authorization header contains extra space before the bearer token, and is ignored"));
 	return token;
 }
 
@@ -215,8 +216,8 @@ static bool judge(struct ks_request *request, struct authentication *a, struct k
 {
 	if (result != KS_DONE) {
 		a->refused = true;
-		ks_log(KS_LOG_WARN, "authn", "%s failed: %s audit-id=%s", ks_instance_name(instance), a->call.op.error ? a->call.op.error : "no reason given",
-			request->audit_id);
+		ks_log(KS_LOG_WARN, "authn", "%s failed: %s audit-id=%s", ks_instance_name(instance),
+			a->call.op.error ? a->call.op.error : "no reason given", request->audit_id);
 		return false;
 	}
 	if (a->result.decision == KS_AUTHN_REJECTED)

@@ -24,9 +24,16 @@ void ks_authorization_attributes(struct ks_request *request, const struct ks_use
 	const struct ks_request_info *info = &request->info;
 
 	*out_r = (struct ks_authz_attributes){
-		.size = sizeof(*out_r), .user = user, .verb = ks_view_of(info->verb), .is_resource = info->is_resource,
-		.group = ks_view_of(info->group), .version = ks_view_of(info->version), .resource = ks_view_of(info->resource),
-		.subresource = ks_view_of(info->subresource), .namespace_ = ks_view_of(info->ns), .name = ks_view_of(info->name),
+		.size = sizeof(*out_r),
+		.user = user,
+		.verb = ks_view_of(info->verb),
+		.is_resource = info->is_resource,
+		.group = ks_view_of(info->group),
+		.version = ks_view_of(info->version),
+		.resource = ks_view_of(info->resource),
+		.subresource = ks_view_of(info->subresource),
+		.namespace_ = ks_view_of(info->ns),
+		.name = ks_view_of(info->name),
 		.path = ks_view_of(info->path),
 	};
 	if (has_selectors(info) && request->raw_query.n && memmem(request->raw_query.p, request->raw_query.n, "Selector", 8)) {

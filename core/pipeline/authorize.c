@@ -93,10 +93,17 @@ const char *ks_authorize_sanitize(struct ks_arena *arena, struct ks_str text)
 	ks_buf_init(&out);
 	for (size_t i = 0; i < text.n; i++) {
 		switch (text.p[i]) {
-		case '&': ks_buf_add_str(&out, "&amp;"); break;
-		case '<': ks_buf_add_str(&out, "&lt;"); break;
-		case '>': ks_buf_add_str(&out, "&gt;"); break;
-		default: ks_buf_add_char(&out, text.p[i]);
+		case '&':
+			ks_buf_add_str(&out, "&amp;");
+			break;
+		case '<':
+			ks_buf_add_str(&out, "&lt;");
+			break;
+		case '>':
+			ks_buf_add_str(&out, "&gt;");
+			break;
+		default:
+			ks_buf_add_char(&out, text.p[i]);
 		}
 	}
 	copy = out.failed ? NULL : ks_arena_dup(arena, out.data ? out.data : "", out.len);

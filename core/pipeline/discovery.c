@@ -89,7 +89,8 @@ static void release_bytes(void *bytes)
 
 static enum ks_stage_result respond(struct ks_request *request, struct ks_made_document *document)
 {
-	struct ks_piece piece = {.data = document->bytes->data, .len = document->bytes->len, .release = release_bytes, .owner = ks_bytes_ref(document->bytes)};
+	struct ks_piece piece = {
+		.data = document->bytes->data, .len = document->bytes->len, .release = release_bytes, .owner = ks_bytes_ref(document->bytes)};
 
 	ks_request_respond_object(request, 200, NULL, 0, &piece, 1);
 	return KS_STAGE_ANSWERED;
@@ -116,7 +117,8 @@ static enum ks_stage_result serve(struct ks_request *request, struct ks_discover
 	if (!request->media.chosen && ks_request_negotiate(request, allowed) != 0)
 		return KS_STAGE_FAILED;
 	if (request->media.as == KS_AS_DISCOVERY) {
-		char *text = ks_arena_printf(&request->arena, "%s/%.*s", ks_str_is(request->media.as_version, "v2beta1") ? "v2beta1" : "v2", (int)key.n, key.p);
+		char *text = ks_arena_printf(
+			&request->arena, "%s/%.*s", ks_str_is(request->media.as_version, "v2beta1") ? "v2beta1" : "v2", (int)key.n, key.p);
 
 		if (!text) {
 			ks_status_internal(&request->status, &request->arena, "out of memory");
@@ -222,7 +224,8 @@ int ks_discovery_routes(struct ks_server_state *server)
 	routes[0] = (struct ks_route){.path = "/api", .metric = "/api", .flags = KS_ROUTE_LISTED, .run = serve_core, .arg = state};
 	routes[1] = (struct ks_route){.path = "/api/", .metric = "/api", .flags = KS_ROUTE_PREFIX, .run = serve_core, .arg = state};
 	routes[2] = (struct ks_route){.path = "/apis", .metric = "/apis", .flags = KS_ROUTE_LISTED, .run = serve_groups, .arg = state};
-	routes[3] = (struct ks_route){.path = "/apis/", .metric = "/apis", .flags = KS_ROUTE_PREFIX | KS_ROUTE_LISTED, .run = serve_groups, .arg = state};
+	routes[3] =
+		(struct ks_route){.path = "/apis/", .metric = "/apis", .flags = KS_ROUTE_PREFIX | KS_ROUTE_LISTED, .run = serve_groups, .arg = state};
 	for (size_t i = 0; i < sizeof(routes) / sizeof(*routes) && rc == 0; i++)
 		rc = ks_routes_add(server->routes, &routes[i]);
 	return rc;

@@ -60,8 +60,15 @@ bool ks_check_accept(struct ks_request *request, bool stream)
 
 enum method { GET = 1 << 0, POST = 1 << 1, PUT = 1 << 2, PATCH = 1 << 3, DELETE = 1 << 4 };
 
-static const struct { const char *name; enum method bit; } methods[] = {
-	{"GET", GET}, {"POST", POST}, {"PUT", PUT}, {"PATCH", PATCH}, {"DELETE", DELETE},
+static const struct {
+	const char *name;
+	enum method bit;
+} methods[] = {
+	{"GET", GET},
+	{"POST", POST},
+	{"PUT", PUT},
+	{"PATCH", PATCH},
+	{"DELETE", DELETE},
 };
 
 static unsigned methods_of_collection(uint16_t verbs)
@@ -162,7 +169,9 @@ static enum ks_stage_result refuse_name(struct ks_request *request, const char *
 /* What Kubernetes means to give up one day. */
 static void warn_of_deprecation(struct ks_request *request)
 {
-	static const struct { const char *resource, *warning; } deprecated[] = {
+	static const struct {
+		const char *resource, *warning;
+	} deprecated[] = {
 		{"endpoints", "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"},
 		{"componentstatuses", "v1 ComponentStatus is deprecated in v1.19+"},
 	};

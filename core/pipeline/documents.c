@@ -23,7 +23,7 @@ struct waiter {
 struct entry {
 	struct entry *next;
 	enum state state;
-	bool stale;               /* forgotten while it was being made */
+	bool stale; /* forgotten while it was being made */
 	struct ks_made_document *document;
 	struct waiter *waiters;
 	size_t key_n;
@@ -301,8 +301,8 @@ static bool accepts_gzip(struct ks_str accepted)
 	return !memmem(accepted.p, accepted.n, "gzip;q=0", 8);
 }
 
-void ks_documents_respond(struct ks_request *request, struct ks_made_document *document, const char *content_type, const struct ks_header *headers,
-	size_t n_headers)
+void ks_documents_respond(
+	struct ks_request *request, struct ks_made_document *document, const char *content_type, const struct ks_header *headers, size_t n_headers)
 {
 	struct ks_header all[HEADERS_MOST];
 	struct ks_bytes *bytes = document->bytes;

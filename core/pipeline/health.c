@@ -68,7 +68,10 @@ void ks_health_each_path(const struct ks_health *health, struct ks_arena *arena,
 
 /* The ?exclude= values, each once, with a mark for those that were met. */
 struct excluded {
-	struct { struct ks_str name; bool met; } items[EXCLUDED_MOST];
+	struct {
+		struct ks_str name;
+		bool met;
+	} items[EXCLUDED_MOST];
 	size_t n;
 };
 
@@ -258,9 +261,13 @@ int ks_health_routes(struct ks_server_state *server)
 	rc = rc ? rc : ks_health_add(health, "poststarthook/bootstrap-controller", KS_HEALTHZ | KS_READYZ, bootstrap, server);
 	rc = rc ? rc : ks_health_add(health, "shutdown", KS_READYZ, shutting_down, server);
 	for (size_t i = 0; i < sizeof(endpoints) / sizeof(*endpoints) && rc == 0; i++) {
-		struct ks_route all = {.path = endpoints[i].path, .metric = endpoints[i].path, .flags = KS_ROUTE_LISTED, .run = serve_all,
+		struct ks_route all = {.path = endpoints[i].path,
+			.metric = endpoints[i].path,
+			.flags = KS_ROUTE_LISTED,
+			.run = serve_all,
 			.arg = (void *)(uintptr_t)&endpoints[i]};
-		struct ks_route one = {.path = endpoints[i].below, .flags = KS_ROUTE_PREFIX, .run = serve_one, .arg = (void *)(uintptr_t)&endpoints[i]};
+		struct ks_route one = {
+			.path = endpoints[i].below, .flags = KS_ROUTE_PREFIX, .run = serve_one, .arg = (void *)(uintptr_t)&endpoints[i]};
 
 		rc = ks_routes_add(server->routes, &all);
 		if (rc == 0)

@@ -14,10 +14,10 @@
 struct impersonation {
 	struct ks_authorize authorize;
 	struct ks_user_info wanted, narrowed;
-	struct ks_user user, node_agent;  /* the one who asks, as authorizers see them */
+	struct ks_user user, node_agent; /* the one who asks, as authorizers see them */
 	size_t way, index;
-	struct ks_status first;           /* why the first way that was tried was refused; code 0: none was */
-	bool asked;                       /* an answer is awaited */
+	struct ks_status first; /* why the first way that was tried was refused; code 0: none was */
+	bool asked; /* an answer is awaited */
 };
 
 static bool has_headers(const struct ks_request *request)
@@ -49,7 +49,8 @@ static int begin(struct ks_request *request, struct impersonation **out_r)
 	rc = ks_impersonation_headers(request, &im->wanted);
 	if (rc <= 0)
 		return rc;
-	if (!ks_user_view(&request->arena, &request->user, &im->user) || !ks_impersonation_requestor(&request->arena, &request->user, &im->narrowed) ||
+	if (!ks_user_view(&request->arena, &request->user, &im->user) ||
+		!ks_impersonation_requestor(&request->arena, &request->user, &im->narrowed) ||
 		!ks_user_view(&request->arena, &im->narrowed, &im->node_agent)) {
 		out_of_memory(request);
 		return -1;
@@ -130,8 +131,8 @@ static enum ks_stage_result become(struct ks_request *request, struct impersonat
 
 	if (!ks_impersonation_user(&request->arena, (enum ks_impersonation_way)im->way, &im->wanted, &user))
 		return out_of_memory(request);
-	ks_log(KS_LOG_DEBUG, "authn", "%.*s is impersonating %.*s audit-id=%s", (int)request->user.name.n, request->user.name.p, (int)user.name.n, user.name.p,
-		request->audit_id);
+	ks_log(KS_LOG_DEBUG, "authn", "%.*s is impersonating %.*s audit-id=%s", (int)request->user.name.n, request->user.name.p, (int)user.name.n,
+		user.name.p, request->audit_id);
 	request->user = user;
 	return KS_STAGE_NEXT;
 }

@@ -12,8 +12,8 @@
 struct reader {
 	struct ks_arena *arena;
 	struct ks_user_info *wanted;
-	size_t room;    /* of groups, extra keys and the values of each: the number of headers */
-	bool failed;    /* out of memory */
+	size_t room; /* of groups, extra keys and the values of each: the number of headers */
+	bool failed; /* out of memory */
 };
 
 static struct ks_str dup(struct reader *r, struct ks_str s)

@@ -92,12 +92,18 @@ static struct ks_view literal(const char *text)
 /* The attributes of "may they impersonate this". */
 static void turn_to(struct ks_authz_attributes *a, const char *group, const char *resource, struct ks_str name, struct ks_view verb)
 {
-	*a = (struct ks_authz_attributes){.size = sizeof(*a), .user = a->user, .verb = verb, .is_resource = 1, .group = literal(group), .version = literal("v1"),
-		.resource = literal(resource), .name = ks_view_of(name)};
+	*a = (struct ks_authz_attributes){.size = sizeof(*a),
+		.user = a->user,
+		.verb = verb,
+		.is_resource = 1,
+		.group = literal(group),
+		.version = literal("v1"),
+		.resource = literal(resource),
+		.name = ks_view_of(name)};
 }
 
-static void ask_name(enum ks_impersonation_way way, const struct ks_user_info *wanted, const char *group, struct ks_view verb,
-	struct ks_authz_attributes *a)
+static void ask_name(
+	enum ks_impersonation_way way, const struct ks_user_info *wanted, const char *group, struct ks_view verb, struct ks_authz_attributes *a)
 {
 	struct ks_str ns, name;
 
@@ -147,7 +153,8 @@ static const char *fault_of_extra(struct ks_arena *arena, const struct ks_user_i
 		quoted = ks_quote(arena, extra->key);
 		if (!is_domain_prefixed(extra->key))
 			return ks_arena_printf(arena,
-				"impersonating an invalid key in extra is not allowed: extra.key: Invalid value: %s: must be a domain-prefixed path (such as \"acme.io/foo\")",
+				"impersonating an invalid key in extra is not allowed: extra.key: Invalid value: %s: must be a domain-prefixed path "
+				"(such as \"acme.io/foo\")",
 				quoted ? quoted : "");
 		for (size_t k = 0; k < extra->n_values; k++)
 			if (extra->values[k].n == 0)

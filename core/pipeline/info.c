@@ -43,8 +43,8 @@ static struct ks_str trim_slashes(struct ks_str path)
 
 static struct ks_str lower_method(struct ks_request *request)
 {
-	static const char *const known[][2] = {{"GET", "get"}, {"POST", "post"}, {"PUT", "put"}, {"PATCH", "patch"}, {"DELETE", "delete"},
-		{"HEAD", "head"}, {"OPTIONS", "options"}};
+	static const char *const known[][2] = {
+		{"GET", "get"}, {"POST", "post"}, {"PUT", "put"}, {"PATCH", "patch"}, {"DELETE", "delete"}, {"HEAD", "head"}, {"OPTIONS", "options"}};
 	char *lower;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -61,7 +61,8 @@ static struct ks_str lower_method(struct ks_request *request)
 
 static struct ks_str verb_of_method(struct ks_str method)
 {
-	static const char *const verbs[][2] = {{"GET", "get"}, {"POST", "create"}, {"HEAD", "get"}, {"PUT", "update"}, {"PATCH", "patch"}, {"DELETE", "delete"}};
+	static const char *const verbs[][2] = {
+		{"GET", "get"}, {"POST", "create"}, {"HEAD", "get"}, {"PUT", "update"}, {"PATCH", "patch"}, {"DELETE", "delete"}};
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (ks_str_is(method, verbs[i][0]))

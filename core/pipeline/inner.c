@@ -11,8 +11,11 @@
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 
-#define NO_MEMORY "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"out of memory\",\"reason\":\"InternalError\",\"code\":500}"
-#define NOT_SERVING "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"the server is not serving\"," \
+#define NO_MEMORY                                                                                                 \
+	"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"out of " \
+	"memory\",\"reason\":\"InternalError\",\"code\":500}"
+#define NOT_SERVING                                                                                                                    \
+	"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"the server is not serving\"," \
 	"\"reason\":\"ServiceUnavailable\",\"code\":503}"
 #define AUTHENTICATED "system:authenticated"
 
@@ -221,11 +224,22 @@ static void write_answered(void *arg, int code, struct ks_str body)
 void ks_inner_write_start(void *server_state, struct ks_inner_write *write)
 {
 	static const char *const masters[] = {"system:masters"};
-	static const char *const methods[] = {[KS_WRITE_CREATE] = "POST", [KS_WRITE_UPDATE] = "PUT", [KS_WRITE_PATCH_JSON] = "PATCH",
-		[KS_WRITE_PATCH_MERGE] = "PATCH", [KS_WRITE_DELETE] = "DELETE"};
+	static const char *const methods[] = {[KS_WRITE_CREATE] = "POST",
+		[KS_WRITE_UPDATE] = "PUT",
+		[KS_WRITE_PATCH_JSON] = "PATCH",
+		[KS_WRITE_PATCH_MERGE] = "PATCH",
+		[KS_WRITE_DELETE] = "DELETE"};
 	struct ks_server_state *server = server_state;
-	struct ks_inner_request inner = {.body = write->body, .user = write->user, .groups = masters, .n_groups = 1, .audit_id = write->audit_id,
-		.deadline_ns = write->deadline_ns, .write_depth = write->nesting, .loop = write->loop, .answer = write_answered, .arg = write};
+	struct ks_inner_request inner = {.body = write->body,
+		.user = write->user,
+		.groups = masters,
+		.n_groups = 1,
+		.audit_id = write->audit_id,
+		.deadline_ns = write->deadline_ns,
+		.write_depth = write->nesting,
+		.loop = write->loop,
+		.answer = write_answered,
+		.arg = write};
 	struct ks_buf target;
 	int rc = -ENOMEM;
 

@@ -17,13 +17,16 @@ struct ks_metrics {
 	const struct ks_schema *schema;
 	struct ks_metrics_shard *_Atomic shards[KS_LANES_MOST];
 	pthread_mutex_t lock; /* for making shards */
-	struct { void (*write)(void *arg, struct ks_buf *out); void *arg; } sources[SOURCES_MOST];
+	struct {
+		void (*write)(void *arg, struct ks_buf *out);
+		void *arg;
+	} sources[SOURCES_MOST];
 	size_t n_sources;
 };
 
 /* Upper bounds in seconds, those of kube-apiserver's histograms. */
-const double ks_metric_request_bounds[KS_METRIC_REQUEST_BUCKETS] = {0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20,
-	30, 45, 60};
+const double ks_metric_request_bounds[KS_METRIC_REQUEST_BUCKETS] = {
+	0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60};
 const double ks_metric_stage_bounds[KS_METRIC_STAGE_BUCKETS] = {0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30};
 
 struct ks_metrics *ks_metrics_new(const struct ks_schema *schema)
@@ -116,10 +119,21 @@ static void add(_Atomic uint64_t *counter, uint64_t n)
 
 static enum ks_metric_verb verb_of(struct ks_request *request)
 {
-	static const struct { const char *verb; enum ks_metric_verb metric; } verbs[] = {
-		{"get", KS_METRIC_GET}, {"list", KS_METRIC_LIST}, {"watch", KS_METRIC_WATCH}, {"create", KS_METRIC_POST}, {"update", KS_METRIC_PUT},
-		{"patch", KS_METRIC_PATCH}, {"delete", KS_METRIC_DELETE}, {"deletecollection", KS_METRIC_DELETECOLLECTION}, {"head", KS_METRIC_HEAD},
-		{"post", KS_METRIC_POST}, {"put", KS_METRIC_PUT},
+	static const struct {
+		const char *verb;
+		enum ks_metric_verb metric;
+	} verbs[] = {
+		{"get", KS_METRIC_GET},
+		{"list", KS_METRIC_LIST},
+		{"watch", KS_METRIC_WATCH},
+		{"create", KS_METRIC_POST},
+		{"update", KS_METRIC_PUT},
+		{"patch", KS_METRIC_PATCH},
+		{"delete", KS_METRIC_DELETE},
+		{"deletecollection", KS_METRIC_DELETECOLLECTION},
+		{"head", KS_METRIC_HEAD},
+		{"post", KS_METRIC_POST},
+		{"put", KS_METRIC_PUT},
 	};
 	struct ks_str verb = request->info.verb;
 
@@ -144,8 +158,11 @@ static enum ks_metric_scope scope_of(const struct ks_request_info *info)
 
 static struct ks_metric_key key_of(struct ks_request *request)
 {
-	struct ks_metric_key key = {.path = request->metric_path, .resource = request->info.resource_index, .verb = (uint8_t)verb_of(request),
-		.scope = (uint8_t)scope_of(&request->info), .dry_run = request->dry_run};
+	struct ks_metric_key key = {.path = request->metric_path,
+		.resource = request->info.resource_index,
+		.verb = (uint8_t)verb_of(request),
+		.scope = (uint8_t)scope_of(&request->info),
+		.dry_run = request->dry_run};
 
 	if (key.resource == KS_NO_RESOURCE)
 		key.scope = KS_METRIC_SCOPE_NONE;
@@ -156,7 +173,8 @@ static size_t hash_of(const struct ks_metric_key *key)
 {
 	uint64_t h = (uint64_t)(uintptr_t)key->path;
 
-	h = (h ^ ((uint64_t)key->resource << 24 | (uint64_t)key->verb << 16 | (uint64_t)key->scope << 8 | key->dry_run)) * UINT64_C(0x9e3779b97f4a7c15);
+	h = (h ^ ((uint64_t)key->resource << 24 | (uint64_t)key->verb << 16 | (uint64_t)key->scope << 8 | key->dry_run)) *
+		UINT64_C(0x9e3779b97f4a7c15);
 	return (size_t)(h >> 32);
 }
 

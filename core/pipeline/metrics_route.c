@@ -39,8 +39,8 @@ static void write_objects(void *arg, struct ks_buf *out)
 			continue;
 		cached = ks_cache_find(server->cache, (uint16_t)i);
 		if (cached)
-			ks_buf_printf(out, "apiserver_storage_objects{resource=\"%s%s%s\"} %" PRIu64 "\n", ks_schema_text(schema, r->resource), *group ? "." : "",
-				group, ks_cache_count(cached));
+			ks_buf_printf(out, "apiserver_storage_objects{resource=\"%s%s%s\"} %" PRIu64 "\n", ks_schema_text(schema, r->resource),
+				*group ? "." : "", group, ks_cache_count(cached));
 	}
 }
 
@@ -55,10 +55,13 @@ static void write_own(void *arg, struct ks_buf *out)
 	uint64_t live = 0;
 
 	ks_lanes_each(server->lanes, count_live, &live);
-	ks_buf_printf(out, "# HELP keelson_requests_held Requests whose memory is held, answered or not.\n# TYPE keelson_requests_held gauge\n"
-			   "keelson_requests_held %" PRIu64 "\n", live);
-	ks_buf_add_str(out, "# HELP kubernetes_build_info What this server is.\n# TYPE kubernetes_build_info gauge\n"
-			    "kubernetes_build_info{git_version=\"" KS_KUBERNETES_VERSION "\",major=\"1\",minor=\"36\"} 1\n");
+	ks_buf_printf(out,
+		"# HELP keelson_requests_held Requests whose memory is held, answered or not.\n# TYPE keelson_requests_held gauge\n"
+		"keelson_requests_held %" PRIu64 "\n",
+		live);
+	ks_buf_add_str(out,
+		"# HELP kubernetes_build_info What this server is.\n# TYPE kubernetes_build_info gauge\n"
+		"kubernetes_build_info{git_version=\"" KS_KUBERNETES_VERSION "\",major=\"1\",minor=\"36\"} 1\n");
 }
 
 static void write_plugins(void *arg, struct ks_buf *out)

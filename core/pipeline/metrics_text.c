@@ -12,7 +12,10 @@
 struct total {
 	struct ks_metric_key key;
 	uint64_t buckets[KS_METRIC_REQUEST_BUCKETS + 1], sum_ns, long_running;
-	struct { uint16_t code; uint64_t n; } codes[KS_METRIC_CODES];
+	struct {
+		uint16_t code;
+		uint64_t n;
+	} codes[KS_METRIC_CODES];
 };
 
 struct totals {
@@ -119,9 +122,18 @@ static void merge(struct totals *totals)
 /* -- text ------------------------------------------------------------------------------------------------------ */
 
 static const char *const verb_names[] = {
-	[KS_METRIC_OTHER] = "OTHER", [KS_METRIC_GET] = "GET", [KS_METRIC_LIST] = "LIST", [KS_METRIC_WATCH] = "WATCH", [KS_METRIC_POST] = "POST",
-	[KS_METRIC_PUT] = "PUT", [KS_METRIC_PATCH] = "PATCH", [KS_METRIC_APPLY] = "APPLY", [KS_METRIC_DELETE] = "DELETE",
-	[KS_METRIC_DELETECOLLECTION] = "DELETECOLLECTION", [KS_METRIC_CONNECT] = "CONNECT", [KS_METRIC_HEAD] = "HEAD",
+	[KS_METRIC_OTHER] = "OTHER",
+	[KS_METRIC_GET] = "GET",
+	[KS_METRIC_LIST] = "LIST",
+	[KS_METRIC_WATCH] = "WATCH",
+	[KS_METRIC_POST] = "POST",
+	[KS_METRIC_PUT] = "PUT",
+	[KS_METRIC_PATCH] = "PATCH",
+	[KS_METRIC_APPLY] = "APPLY",
+	[KS_METRIC_DELETE] = "DELETE",
+	[KS_METRIC_DELETECOLLECTION] = "DELETECOLLECTION",
+	[KS_METRIC_CONNECT] = "CONNECT",
+	[KS_METRIC_HEAD] = "HEAD",
 };
 static const char *const scope_names[] = {"", "cluster", "namespace", "resource"};
 
@@ -149,7 +161,11 @@ static void labels(struct ks_buf *out, const struct ks_schema *schema, const str
 	if (with_dry_run)
 		ks_buf_printf(out, ",dry_run=\"%s\"", key->dry_run ? "All" : "");
 	ks_buf_printf(out, ",group=\"%s\",resource=\"%.*s\",scope=\"%s\",subresource=\"%s\",verb=\"%s\",version=\"%s\"", group, resource_n, resource,
-		scope_names[key->scope], slash ? slash + 1 : key->path ? key->path : "", verb_names[key->verb], version);
+		scope_names[key->scope],
+		slash               ? slash + 1
+			: key->path ? key->path
+				    : "",
+		verb_names[key->verb], version);
 }
 
 static void write_totals(struct ks_buf *out, const struct ks_schema *schema, const struct totals *totals)
@@ -173,7 +189,8 @@ static void write_totals(struct ks_buf *out, const struct ks_schema *schema, con
 
 static void write_durations(struct ks_buf *out, const struct ks_schema *schema, const struct totals *totals)
 {
-	head(out, "apiserver_request_duration_seconds", "histogram", "Time from a request's arrival to its answer; of long-running ones, to their end.");
+	head(out, "apiserver_request_duration_seconds", "histogram",
+		"Time from a request's arrival to its answer; of long-running ones, to their end.");
 	for (size_t i = 0; i < totals->n; i++) {
 		const struct total *t = &totals->items[i];
 		uint64_t n = 0;
@@ -211,8 +228,8 @@ static void write_stages(struct ks_buf *out, const struct totals *totals)
 			else
 				ks_buf_printf(out, "%s_bucket{filter=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, stage, n);
 		}
-		ks_buf_printf(out, "%s_sum{filter=\"%s\"} %.9g\n%s_count{filter=\"%s\"} %" PRIu64 "\n", name, stage, (double)totals->stage_sum_ns[s] / 1e9, name,
-			stage, n);
+		ks_buf_printf(out, "%s_sum{filter=\"%s\"} %.9g\n%s_count{filter=\"%s\"} %" PRIu64 "\n", name, stage,
+			(double)totals->stage_sum_ns[s] / 1e9, name, stage, n);
 	}
 }
 

@@ -38,8 +38,11 @@ static int read_stat(struct stat_fields *fields)
 	if (read_file("/proc/self/stat", text, sizeof(text)) != 0)
 		return -1;
 	rest = strrchr(text, ')');
-	if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64
-			" %" SCNd64, &user, &system, &fields->start_ticks, &fields->virtual_bytes, &fields->resident_pages) != 5)
+	if (!rest ||
+		sscanf(rest + 1,
+			" %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64
+			" %" SCNd64,
+			&user, &system, &fields->start_ticks, &fields->virtual_bytes, &fields->resident_pages) != 5)
 		return -1;
 	fields->cpu_ticks = user + system;
 	return 0;
@@ -86,7 +89,8 @@ void ks_metrics_write_process(struct ks_buf *out)
 
 	if (read_stat(&fields) == 0) {
 		gauge(out, "process_cpu_seconds_total", "counter", "User and system time of this process.", (double)fields.cpu_ticks / tick);
-		gauge(out, "process_resident_memory_bytes", "gauge", "Resident memory.", (double)fields.resident_pages * (double)sysconf(_SC_PAGESIZE));
+		gauge(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
+			(double)fields.resident_pages * (double)sysconf(_SC_PAGESIZE));
 		gauge(out, "process_virtual_memory_bytes", "gauge", "Virtual memory.", (double)fields.virtual_bytes);
 		gauge(out, "process_start_time_seconds", "gauge", "When this process began, in seconds since 1970.",
 			(double)boot_time() + (double)fields.start_ticks / tick);

@@ -14,7 +14,7 @@
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 
-#define CONTAINER(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+#define CONTAINER(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 enum { BODY_NONE, BODY_READING, BODY_HERE, BODY_REFUSED };
 enum { DEFAULT_BODY_LIMIT = 3 << 20 };
@@ -87,7 +87,7 @@ static enum ks_stage_result refuse_body(struct ks_request *request)
 	if (request->body_code == 413)
 		ks_status_set(&request->status, &request->arena, 413, "RequestEntityTooLarge", "Request entity too large: limit is %u",
 			request->server->config && request->server->config->server.body_limit ? request->server->config->server.body_limit
-				: (unsigned)DEFAULT_BODY_LIMIT);
+											      : (unsigned)DEFAULT_BODY_LIMIT);
 	else if (request->body_code == -ENOMEM)
 		ks_status_internal(&request->status, &request->arena, "out of memory");
 	else

@@ -130,7 +130,8 @@ static bool has_header(const struct ks_header *headers, size_t n, const char *na
 }
 
 /* The caller's headers and those that every answer has; NULL when out of memory. */
-static struct ks_header *all_headers(struct ks_request *request, const char *content_type, const struct ks_header *headers, size_t n_headers, size_t *n_r)
+static struct ks_header *all_headers(
+	struct ks_request *request, const char *content_type, const struct ks_header *headers, size_t n_headers, size_t *n_r)
 {
 	struct ks_header *all = ks_arena_alloc(&request->arena, (n_headers + request->n_warnings + 4) * sizeof(*all));
 	size_t n = 0;
@@ -250,8 +251,8 @@ static struct ks_str join(const struct ks_piece *pieces, size_t n, struct ks_buf
 	return ks_buf_str(joined);
 }
 
-void ks_request_respond_object(struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers,
-	const struct ks_piece *pieces, size_t n_pieces)
+void ks_request_respond_object(
+	struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
 {
 	const struct ks_media *media = &request->media;
 	struct ks_buf joined, out;

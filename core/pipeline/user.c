@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/pipeline/user.h"
 
-
 static struct ks_view *views(struct ks_arena *arena, const struct ks_str *from, size_t n)
 {
 	struct ks_view *to = ks_arena_zalloc(arena, n + 1, sizeof(*to));

@@ -14,10 +14,13 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
 
+/* clang-format off */
 static const char *const words[] = {
-	"", "~", "null", "Null", "NULL", "<<", "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "true", "True", "TRUE", "false", "False", "FALSE",
-	"on", "On", "ON", "off", "Off", "OFF", ".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF",
+	"", "~", "null", "Null", "NULL", "<<", "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO",
+	"true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON", "off", "Off", "OFF",
+	".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF",
 };
+/* clang-format on */
 
 static bool is_word(struct ks_str s)
 {
@@ -52,11 +55,14 @@ static bool is_integer(struct ks_str s)
 	s = without_sign(s);
 	if (s.n > 2 && s.p[0] == '0') {
 		switch (s.p[1]) {
-		case 'x': case 'X':
+		case 'x':
+		case 'X':
 			return digits_from(s, 2, "0123456789abcdefABCDEF");
-		case 'b': case 'B':
+		case 'b':
+		case 'B':
 			return digits_from(s, 2, "01");
-		case 'o': case 'O':
+		case 'o':
+		case 'O':
 			return digits_from(s, 2, "01234567");
 		}
 	}

@@ -55,7 +55,7 @@ void *ks_stream_data(const struct ks_stream *stream)
 	return stream->data;
 }
 
-#define OF(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+#define OF(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 static void give_body(struct ks_task *task)
 {
@@ -119,7 +119,8 @@ int ks_stream_write(struct ks_stream *stream, const struct ks_piece *pieces, siz
 	return 0;
 }
 
-int ks_stream_respond(struct ks_stream *stream, int status, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
+int ks_stream_respond(
+	struct ks_stream *stream, int status, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
 {
 	take_headers(stream, status, headers, n_headers);
 	ks_stream_write(stream, pieces, n_pieces);
@@ -265,7 +266,8 @@ bool ks_admission_validates(const struct ks_instance *instance)
 	return instance->validates;
 }
 
-bool ks_admission_matches(const struct ks_instance *instance, enum ks_operation operation, struct ks_str group, struct ks_str resource, struct ks_str subresource)
+bool ks_admission_matches(
+	const struct ks_instance *instance, enum ks_operation operation, struct ks_str group, struct ks_str resource, struct ks_str subresource)
 {
 	(void)operation;
 	if (!instance->resource)
@@ -431,8 +433,13 @@ struct ks_stream *fake_open(struct fake *fake, const char *method, const char *t
 	stream->target = strdup(target);
 	stream->body = strdup(body ? body : "");
 	mark = strchr(stream->target, '?');
-	stream->request = (struct ks_http_request){.method = ks_str_from(method), .target = ks_str_from(stream->target), .path = ks_str_from(stream->target),
-		.headers = stream->headers, .has_body = body != NULL, .content_length = body ? (int64_t)strlen(body) : -1, .remote_address = "192.0.2.1:4711"};
+	stream->request = (struct ks_http_request){.method = ks_str_from(method),
+		.target = ks_str_from(stream->target),
+		.path = ks_str_from(stream->target),
+		.headers = stream->headers,
+		.has_body = body != NULL,
+		.content_length = body ? (int64_t)strlen(body) : -1,
+		.remote_address = "192.0.2.1:4711"};
 	if (mark) {
 		stream->request.path.n = (size_t)(mark - stream->target);
 		stream->request.query = ks_str_from(mark + 1);

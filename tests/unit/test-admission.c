@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Admission controllers as handlers meet them: who is asked, in which order, and how a denial reads. */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "core/api/json.h"
 #include "core/pipeline/admission.h"
@@ -122,9 +122,10 @@ static void test_order(void **state)
 
 static void test_only_what_matches(void **state)
 {
-	static struct ks_instance pods = {.name = "p", .stage = KS_STAGE_ADMISSION, .admit = note, .validates = true, .group = "", .resource = "pods",
-		.subresource = ""};
-	static struct ks_instance outside = {.name = "o", .stage = KS_STAGE_ADMISSION, .flags = KS_ADMISSION_SIDE_EFFECTS, .admit = note, .validates = true};
+	static struct ks_instance pods = {
+		.name = "p", .stage = KS_STAGE_ADMISSION, .admit = note, .validates = true, .group = "", .resource = "pods", .subresource = ""};
+	static struct ks_instance outside = {
+		.name = "o", .stage = KS_STAGE_ADMISSION, .flags = KS_ADMISSION_SIDE_EFFECTS, .admit = note, .validates = true};
 
 	(void)state;
 	use(&pods);
@@ -138,7 +139,8 @@ static void test_only_what_matches(void **state)
 static int refuse(struct ks_instance *self, struct ks_op *op, struct ks_admission_call *call)
 {
 	static const struct ks_view warning = {"careful", 7};
-	static const struct ks_admission_cause cause = {.reason = {"NamespaceTerminating", 20}, .message = {"it ends", 7}, .field = {"metadata.namespace", 18}};
+	static const struct ks_admission_cause cause = {
+		.reason = {"NamespaceTerminating", 20}, .message = {"it ends", 7}, .field = {"metadata.namespace", 18}};
 
 	(void)op;
 	call->result->warnings = &warning;
@@ -163,8 +165,10 @@ static void test_denial(void **state)
 	refusing.group = "no room";
 	refusing.flags = 0;
 	answer = post("/api/v1/namespaces/ns/pods");
-	expect(answer, 403, "\"message\":\"pods \\\"x\\\" is forbidden: no room\",\"reason\":\"Forbidden\",\"details\":{\"name\":\"x\",\"kind\":\"pods\",\"causes\":["
-			    "{\"reason\":\"NamespaceTerminating\",\"message\":\"it ends\",\"field\":\"metadata.namespace\"}]},\"code\":403}");
+	expect(answer, 403,
+		"\"message\":\"pods \\\"x\\\" is forbidden: no "
+		"room\",\"reason\":\"Forbidden\",\"details\":{\"name\":\"x\",\"kind\":\"pods\",\"causes\":["
+		"{\"reason\":\"NamespaceTerminating\",\"message\":\"it ends\",\"field\":\"metadata.namespace\"}]},\"code\":403}");
 	assert_non_null(strstr(answer->headers, "warning: 299 - \"careful\"\n"));
 }
 
@@ -175,7 +179,8 @@ static void test_denial_with_a_code(void **state)
 	refusing.flags = 404;
 	refusing.group = "namespaces \"gone\" not found";
 	expect(post("/apis/apps/v1/namespaces/gone/deployments"), 404,
-		"\"message\":\"namespaces \\\"gone\\\" not found\",\"reason\":\"NotFound\",\"details\":{\"name\":\"gone\",\"kind\":\"namespaces\"},\"code\":404}");
+		"\"message\":\"namespaces \\\"gone\\\" not "
+		"found\",\"reason\":\"NotFound\",\"details\":{\"name\":\"gone\",\"kind\":\"namespaces\"},\"code\":404}");
 	refusing.flags = 429;
 	refusing.group = "slower";
 	expect(post("/apis/apps/v1/namespaces/ns/deployments"), 429, "\"message\":\"slower\",\"reason\":\"TooManyRequests\"");

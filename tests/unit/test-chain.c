@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* A request through the stages: who, may they, how long, and what stays when the client goes. */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "core/pipeline/lane.h"
 #include "tests/unit/fake-pipeline.h"
@@ -75,12 +75,13 @@ static int anonymous(struct ks_instance *self, struct ks_op *op, const struct ks
 	(void)self;
 	(void)op;
 	(void)request;
-	*result = (struct ks_authn_result){.size = sizeof(*result), .decision = KS_AUTHN_AUTHENTICATED, .name = {"system:anonymous", 16}, .groups = &group,
-		.n_groups = 1};
+	*result = (struct ks_authn_result){
+		.size = sizeof(*result), .decision = KS_AUTHN_AUTHENTICATED, .name = {"system:anonymous", 16}, .groups = &group, .n_groups = 1};
 	return KS_DONE;
 }
 
-static struct ks_instance nobody = {.name = "anonymous", .stage = KS_STAGE_AUTHENTICATION, .flags = KS_AUTHN_NO_CREDENTIAL, .authenticate = anonymous};
+static struct ks_instance nobody = {
+	.name = "anonymous", .stage = KS_STAGE_AUTHENTICATION, .flags = KS_AUTHN_NO_CREDENTIAL, .authenticate = anonymous};
 
 static enum ks_stage_result tell_user(struct ks_request *request)
 {
@@ -132,7 +133,8 @@ static int broken_authn(struct ks_instance *self, struct ks_op *op, const struct
 
 static void test_failing_authenticator(void **state)
 {
-	static struct ks_instance broken = {.name = "broken", .stage = KS_STAGE_AUTHENTICATION, .flags = KS_AUTHN_TOKEN, .authenticate = broken_authn};
+	static struct ks_instance broken = {
+		.name = "broken", .stage = KS_STAGE_AUTHENTICATION, .flags = KS_AUTHN_TOKEN, .authenticate = broken_authn};
 	static const char *const bad[] = {"authorization", "Bearer wrong", NULL};
 
 	(void)state;
@@ -168,12 +170,15 @@ static void test_forbidden_resources(void **state)
 	(void)state;
 	only(KS_AUTHZ_NO_OPINION, NULL);
 	expect(fake_get(&fake, "/api/v1/namespaces/ns/pods"), 403,
-		"\"message\":\"pods is forbidden: User \\\"alice\\\" cannot list resource \\\"pods\\\" in API group \\\"\\\" in the namespace \\\"ns\\\"\","
+		"\"message\":\"pods is forbidden: User \\\"alice\\\" cannot list resource \\\"pods\\\" in API group \\\"\\\" in the namespace "
+		"\\\"ns\\\"\","
 		"\"reason\":\"Forbidden\",\"details\":{\"kind\":\"pods\"},\"code\":403}");
 	expect(fake_get(&fake, "/apis/apps/v1/deployments"), 403,
-		"deployments.apps is forbidden: User \\\"alice\\\" cannot list resource \\\"deployments\\\" in API group \\\"apps\\\" at the cluster scope\"");
+		"deployments.apps is forbidden: User \\\"alice\\\" cannot list resource \\\"deployments\\\" in API group \\\"apps\\\" at the cluster "
+		"scope\"");
 	expect(fake_get(&fake, "/apis/apps/v1/namespaces/ns/deployments/d/scale"), 403,
-		"deployments.apps \\\"d\\\" is forbidden: User \\\"alice\\\" cannot get resource \\\"deployments/scale\\\" in API group \\\"apps\\\" in the "
+		"deployments.apps \\\"d\\\" is forbidden: User \\\"alice\\\" cannot get resource \\\"deployments/scale\\\" in API group \\\"apps\\\" "
+		"in the "
 		"namespace \\\"ns\\\"\"");
 	expect_header(fake_get(&fake, "/api/v1/pods"), "x-content-type-options: nosniff\n");
 }
@@ -183,7 +188,8 @@ static void test_forbidden_paths(void **state)
 	(void)state;
 	only(KS_AUTHZ_DENY, "not today");
 	expect(fake_get(&fake, "/nosuch"), 403,
-		"\"message\":\"forbidden: User \\\"alice\\\" cannot get path \\\"/nosuch\\\": not today\",\"reason\":\"Forbidden\",\"details\":{},\"code\":403}");
+		"\"message\":\"forbidden: User \\\"alice\\\" cannot get path \\\"/nosuch\\\": not "
+		"today\",\"reason\":\"Forbidden\",\"details\":{},\"code\":403}");
 }
 
 static int broken_authz(struct ks_instance *self, struct ks_op *op, const struct ks_authz_attributes *attributes, struct ks_authz_result *result)
@@ -458,7 +464,8 @@ static void test_yaml_errors(void **state)
 
 	(void)state;
 	expect(fake_request(&fake, "GET", "/api/v1/nosuch", yaml, NULL), 404,
-		"apiVersion: v1\ncode: 404\ndetails: {}\nkind: Status\nmessage: the server could not find the requested resource\nmetadata: {}\nreason: NotFound\n"
+		"apiVersion: v1\ncode: 404\ndetails: {}\nkind: Status\nmessage: the server could not find the requested resource\nmetadata: "
+		"{}\nreason: NotFound\n"
 		"status: Failure\n");
 }
 
@@ -483,8 +490,13 @@ static bool has_inner_answer(void *arg)
 static void test_inner_request(void **state)
 {
 	static const char *const groups[] = {"system:masters"};
-	struct ks_inner_request inner = {.method = "POST", .target = "/api/v1/namespaces/x/pods?dryRun=All", .body = KS_STR_LIT("{}"), .user = "system:inner",
-		.groups = groups, .n_groups = 1, .answer = take_answer};
+	struct ks_inner_request inner = {.method = "POST",
+		.target = "/api/v1/namespaces/x/pods?dryRun=All",
+		.body = KS_STR_LIT("{}"),
+		.user = "system:inner",
+		.groups = groups,
+		.n_groups = 1,
+		.answer = take_answer};
 
 	(void)state;
 	inner_code = 0;

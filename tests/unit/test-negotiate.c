@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Accept, Content-Type, queries, and JSON in other clothes. */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "core/pipeline/negotiate.h"
 #include "core/pipeline/query.h"
@@ -64,7 +64,8 @@ static void test_not_acceptable(void **state)
 
 static void test_other_kinds(void **state)
 {
-	static const char kubectl[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
+	static const char kubectl[] =
+		"application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
 
 	(void)state;
 	assert_int_equal(negotiate(kubectl, KS_ALLOW_TABLE), 0);
@@ -90,8 +91,9 @@ static void test_bodies(void **state)
 	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("Application/YAML"), &format, &status), 0);
 	assert_int_equal(format, KS_MEDIA_YAML);
 	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("text/plain"), &format, &status), 415);
-	assert_string_equal(status.message, "the body of the request was in an unknown format - accepted media types include: application/json, "
-					    "application/yaml, application/vnd.kubernetes.protobuf");
+	assert_string_equal(status.message,
+		"the body of the request was in an unknown format - accepted media types include: application/json, "
+		"application/yaml, application/vnd.kubernetes.protobuf");
 }
 
 static void test_patch_types(void **state)
@@ -102,7 +104,8 @@ static void test_patch_types(void **state)
 	assert_int_equal(ks_negotiate_type(&arena, ks_str_from("application/merge-patch+json"), types, 2, &status), 1);
 	assert_int_equal(ks_negotiate_type(&arena, ks_str_from("application/json"), types, 2, &status), -1);
 	assert_string_equal(status.message,
-		"the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json");
+		"the body of the request was in an unknown format - accepted media types include: application/json-patch+json, "
+		"application/merge-patch+json");
 }
 
 static void test_coarse_accept(void **state)
@@ -167,12 +170,16 @@ static void test_yaml(void **state)
 {
 	(void)state;
 	check_yaml("{\"b\":1,\"a\":[{\"x\":true},null,1.5],\"m\":{},\"l\":[]}", "a:\n- x: true\n- null\n- 1.5\nb: 1\nl: []\nm: {}\n");
-	check_yaml("{\"a\":\"1\",\"b\":\"true\",\"c\":\"multi\\nline\\n\",\"d\":\"\",\"e\":\"tab\\there\",\"g\":\"'q'\",\"h\":\"\\\"dq\\\"\",\"i\":\"a: b\",\"j\":\"# x\","
+	check_yaml("{\"a\":\"1\",\"b\":\"true\",\"c\":\"multi\\nline\\n\",\"d\":\"\",\"e\":\"tab\\there\",\"g\":\"'q'\",\"h\":\"\\\"dq\\\"\",\"i\":"
+		   "\"a: b\",\"j\":\"# x\","
 		   "\"k\":\" lead\",\"l\":\"0123\",\"m\":\"1e3\",\"n\":\"2026-01-01\",\"o\":\"~\"}",
-		"a: \"1\"\nb: \"true\"\nc: |\n  multi\n  line\nd: \"\"\ne: \"tab\\there\"\ng: '''q'''\nh: '\"dq\"'\ni: 'a: b'\nj: '# x'\nk: ' lead'\nl: \"0123\"\n"
+		"a: \"1\"\nb: \"true\"\nc: |\n  multi\n  line\nd: \"\"\ne: \"tab\\there\"\ng: '''q'''\nh: '\"dq\"'\ni: 'a: b'\nj: '# x'\nk: ' "
+		"lead'\nl: \"0123\"\n"
 		"m: \"1e3\"\n\"n\": \"2026-01-01\"\no: \"~\"\n");
-	check_yaml("{\"message\":\"only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch\"}",
-		"message: 'only the following media types are accepted: application/json;stream=watch,\n  application/vnd.kubernetes.protobuf;stream=watch'\n");
+	check_yaml("{\"message\":\"only the following media types are accepted: application/json;stream=watch, "
+		   "application/vnd.kubernetes.protobuf;stream=watch\"}",
+		"message: 'only the following media types are accepted: application/json;stream=watch,\n  "
+		"application/vnd.kubernetes.protobuf;stream=watch'\n");
 }
 
 static void test_yaml_scalars(void **state)

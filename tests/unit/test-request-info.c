@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* RequestInfo: what a method and a path ask for. */
+#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "core/pipeline/chain.h"
 #include "core/pipeline/lane.h"
@@ -111,7 +111,8 @@ static void test_escapes(void **state)
 
 static void test_paths_that_are_no_resources(void **state)
 {
-	static const char *const paths[] = {"/", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/healthz/a/b/c", "/nosuch/x/y/z"};
+	static const char *const paths[] = {
+		"/", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz", "/healthz/a/b/c", "/nosuch/x/y/z"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {

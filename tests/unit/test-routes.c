@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Paths: what is there, what isn't, discovery, OpenAPI, health, metrics, version. */
+#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "core/pipeline/health.h"
 #include "core/pipeline/lane.h"
@@ -14,7 +14,9 @@
 #include "tests/unit/fake-pipeline.h"
 
 #define NO_RESOURCE "\"message\":\"the server could not find the requested resource\",\"reason\":\"NotFound\",\"details\":{},\"code\":404}"
-#define NO_METHOD "\"message\":\"the server does not allow this method on the requested resource\",\"reason\":\"MethodNotAllowed\",\"details\":{},\"code\":405}"
+#define NO_METHOD                                                               \
+	"\"message\":\"the server does not allow this method on the requested " \
+	"resource\",\"reason\":\"MethodNotAllowed\",\"details\":{},\"code\":405}"
 
 static struct fake fake;
 
@@ -61,12 +63,12 @@ static const struct fake_answer *get_as(const char *target, const char *accept)
 
 static void test_not_found(void **state)
 {
-	static const char *const resources[] = {"/api/v2", "/api/v1/nosuch", "/apis/apps/v9", "/apis/apps/v1/nosuch", "/apis/apps/v1/namespaces/x/nosuch",
-		"/apis/apps/v1beta1/deployments", "/api/v1/namespaces/x/configmaps/a/nosuch", "/api/v1/namespaces/x/configmaps/a/status",
-		"/api/v1/namespaces/x/nodes", "/api/v1/nodes/a/b/c", "/api/v1//configmaps", "/api/v1/ConfigMaps", "/api/v1/pods/x",
-		"/api/v1/namespaces/x/bindings/y", "/api/v1/namespaces/x/configmaps//a"};
-	static const char *const pages[] = {"/nosuch", "/apis/nosuch", "/apis/nosuch/v1", "/apis/nosuch/v1/things", "/apis/extensions/v1beta1/ingresses", "/API/v1",
-		"/livez/", "/healthz/nosuch", "/livez/shutdown", "/openapi/v1", "/swagger.json"};
+	static const char *const resources[] = {"/api/v2", "/api/v1/nosuch", "/apis/apps/v9", "/apis/apps/v1/nosuch",
+		"/apis/apps/v1/namespaces/x/nosuch", "/apis/apps/v1beta1/deployments", "/api/v1/namespaces/x/configmaps/a/nosuch",
+		"/api/v1/namespaces/x/configmaps/a/status", "/api/v1/namespaces/x/nodes", "/api/v1/nodes/a/b/c", "/api/v1//configmaps",
+		"/api/v1/ConfigMaps", "/api/v1/pods/x", "/api/v1/namespaces/x/bindings/y", "/api/v1/namespaces/x/configmaps//a"};
+	static const char *const pages[] = {"/nosuch", "/apis/nosuch", "/apis/nosuch/v1", "/apis/nosuch/v1/things",
+		"/apis/extensions/v1beta1/ingresses", "/API/v1", "/livez/", "/healthz/nosuch", "/livez/shutdown", "/openapi/v1", "/swagger.json"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(resources) / sizeof(*resources); i++)
@@ -78,10 +80,10 @@ static void test_not_found(void **state)
 
 static void test_methods(void **state)
 {
-	static const char *const refused[][2] = {{"OPTIONS", "/api/v1/namespaces/x/configmaps"}, {"HEAD", "/api/v1/namespaces/x/configmaps/a"}, {"HEAD", "/api"},
-		{"OPTIONS", "/api"}, {"HEAD", "/version"}, {"PATCH", "/api/v1/namespaces/x/configmaps"}, {"POST", "/api/v1/configmaps"},
-		{"POST", "/api/v1/namespaces/x/configmaps/a"}, {"GET", "/apis/authentication.k8s.io/v1/tokenreviews"}, {"HEAD", "/apis/batch/v1"},
-		{"GET", "/api/v1/namespaces/x/bindings"}, {"POST", "/api/v1/watch/pods"}};
+	static const char *const refused[][2] = {{"OPTIONS", "/api/v1/namespaces/x/configmaps"}, {"HEAD", "/api/v1/namespaces/x/configmaps/a"},
+		{"HEAD", "/api"}, {"OPTIONS", "/api"}, {"HEAD", "/version"}, {"PATCH", "/api/v1/namespaces/x/configmaps"},
+		{"POST", "/api/v1/configmaps"}, {"POST", "/api/v1/namespaces/x/configmaps/a"}, {"GET", "/apis/authentication.k8s.io/v1/tokenreviews"},
+		{"HEAD", "/apis/batch/v1"}, {"GET", "/api/v1/namespaces/x/bindings"}, {"POST", "/api/v1/watch/pods"}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
@@ -98,14 +100,17 @@ static void test_accept(void **state)
 {
 	(void)state;
 	expect(get_as("/api/v1/namespaces/x/configmaps", "text/html"), 406,
-		"\"message\":\"406: Not Acceptable\\n\\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, "
-		"application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch\",\"reason\":\"NotAcceptable\",\"details\":{},\"code\":406}");
+		"\"message\":\"406: Not Acceptable\\n\\nAvailable representations: application/json, application/yaml, "
+		"application/vnd.kubernetes.protobuf, "
+		"application/json;stream=watch, "
+		"application/vnd.kubernetes.protobuf;stream=watch\",\"reason\":\"NotAcceptable\",\"details\":{},\"code\":406}");
 	expect(get_as("/api/v1/namespaces/x/configmaps/a", "text/html"), 406,
 		"\"406: Not Acceptable\\n\\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf\"");
 	expect(get_as("/api/v1/nosuch", "text/html"), 404, NO_RESOURCE);
 	expect(get_as("/api", "text/html"), 406, "\"406: Not Acceptable");
 	expect(get_as("/apis/batch/v1", "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io"), 406,
-		"\"message\":\"only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf\","
+		"\"message\":\"only the following media types are accepted: application/json, application/yaml, "
+		"application/vnd.kubernetes.protobuf\","
 		"\"reason\":\"NotAcceptable\",\"code\":406}");
 	expect(get_as("/api", "application/json;as=APIGroupDiscoveryList;v=v9;g=apidiscovery.k8s.io"), 406, "\"only the following media types");
 }
@@ -113,8 +118,10 @@ static void test_accept(void **state)
 static void test_names_and_warnings(void **state)
 {
 	(void)state;
-	expect(call("GET", "/api/v1/namespaces/x/configmaps/.."), 400, "\"message\":\"Name parameter invalid: \\\"..\\\": may not be '..'\",\"reason\":\"BadRequest\"");
-	expect_header(call("GET", "/api/v1/endpoints"), "warning: 299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"\n");
+	expect(call("GET", "/api/v1/namespaces/x/configmaps/.."), 400,
+		"\"message\":\"Name parameter invalid: \\\"..\\\": may not be '..'\",\"reason\":\"BadRequest\"");
+	expect_header(
+		call("GET", "/api/v1/endpoints"), "warning: 299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"\n");
 }
 
 static void test_discovery(void **state)
@@ -130,7 +137,8 @@ static void test_discovery(void **state)
 	expect(call("GET", "/apis/apps/"), 200, "\"APIGroup\"");
 	expect(call("GET", "/apis/apps/v1"), 200, "\"deployments/scale\"");
 	expect(call("GET", "/api/v1/"), 200, "\"APIResourceList\"");
-	expect(get_as("/apis/batch/v1", "application/yaml"), 200, "apiVersion: v1\ngroupVersion: batch/v1\nkind: APIResourceList\nresources:\n- categories:\n  - all\n");
+	expect(get_as("/apis/batch/v1", "application/yaml"), 200,
+		"apiVersion: v1\ngroupVersion: batch/v1\nkind: APIResourceList\nresources:\n- categories:\n  - all\n");
 	answer = get_as("/apis", matching[3]);
 	expect(answer, 200, "\"APIGroupDiscoveryList\"");
 	expect_header(answer, "content-type: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList\n");
@@ -194,10 +202,12 @@ static void test_metrics(void **state)
 	expect(fake_get(&fake, "/api/v1/namespaces/x/pods"), 200, "handled");
 	expect(fake_get(&fake, "/api/v1/nosuch"), 404, "");
 	expect(fake_get(&fake, "/metrics"), 200,
-		"apiserver_request_total{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"pods\",scope=\"namespace\",subresource=\"\","
+		"apiserver_request_total{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"pods\",scope=\"namespace\","
+		"subresource=\"\","
 		"verb=\"LIST\",version=\"v1\"} 2\n");
 	expect(fake_get(&fake, "/metrics"), 200,
-		"apiserver_request_total{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"\",scope=\"\",subresource=\"/metrics\","
+		"apiserver_request_total{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"\",scope=\"\",subresource=\"/"
+		"metrics\","
 		"verb=\"GET\",version=\"\"} 1\n");
 	expect(fake_get(&fake, "/metrics"), 200, "apiserver_current_inflight_requests{request_kind=\"readOnly\"} 1\n");
 	expect(fake_get(&fake, "/metrics"), 200, "\nprocess_resident_memory_bytes ");
