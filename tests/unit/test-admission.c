@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Admission controllers as handlers meet them: who is asked, in which order, and how a denial reads. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
 
 #include "core/api/json.h"
 #include "core/pipeline/admission.h"

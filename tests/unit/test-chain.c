@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* A request through the stages: who, may they, how long, and what stays when the client goes. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
 
 #include "core/pipeline/lane.h"
 #include "tests/unit/fake-pipeline.h"

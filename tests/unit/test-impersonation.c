@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Impersonate-* headers: which questions the authorizers are asked, and whom the request is from afterwards. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
 
 #include "core/pipeline/lane.h"
 #include "tests/unit/fake-pipeline.h"

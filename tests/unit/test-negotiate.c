@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Accept, Content-Type, queries, and JSON in other clothes. */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
 
 #include "core/pipeline/negotiate.h"
 #include "core/pipeline/query.h"

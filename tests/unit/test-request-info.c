@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* RequestInfo: what a method and a path ask for. */
-#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
 
 #include "core/pipeline/chain.h"
 #include "core/pipeline/lane.h"

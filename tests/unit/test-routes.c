@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Paths: what is there, what isn't, discovery, OpenAPI, health, metrics, version. */
-#include <cmocka.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
 
 #include "core/pipeline/health.h"
 #include "core/pipeline/lane.h"
