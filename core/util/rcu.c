@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #if defined(__SANITIZE_THREAD__)
 #define KS_RCU_BY_LOCK 1
@@ -62,6 +63,7 @@ static struct {
 	pthread_cond_t work, idle;
 	struct ks_rcu_head *first, **last;
 	bool started, busy;
+	unsigned hurried; /* somebody waits for a barrier */
 } reclaim = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.work = PTHREAD_COND_INITIALIZER,
@@ -88,6 +90,18 @@ static void run_all(struct ks_rcu_head *batch)
 	}
 }
 
+/* Nobody is in a hurry to free: what comes within a moment shares one grace period and one wake-up. Under the lock, which is let go. */
+static void gather(void)
+{
+	const struct timespec moment = {.tv_nsec = 2000000};
+
+	if (reclaim.hurried)
+		return;
+	pthread_mutex_unlock(&reclaim.lock);
+	nanosleep(&moment, NULL);
+	pthread_mutex_lock(&reclaim.lock);
+}
+
 static void *reclaim_thread(void *arg)
 {
 	struct ks_rcu_head *batch;
@@ -101,6 +115,7 @@ static void *reclaim_thread(void *arg)
 			pthread_cond_wait(&reclaim.work, &reclaim.lock);
 		}
 		reclaim.busy = true;
+		gather();
 		batch = take_all();
 		pthread_mutex_unlock(&reclaim.lock);
 		wait_for_readers();
@@ -136,7 +151,8 @@ void ks_rcu_defer(struct ks_rcu_head *head, void (*run)(struct ks_rcu_head *head
 	reclaim.last = &head->next;
 	if (!reclaim.started)
 		start_thread();
-	pthread_cond_signal(&reclaim.work);
+	if (!reclaim.busy)
+		pthread_cond_signal(&reclaim.work);
 	pthread_mutex_unlock(&reclaim.lock);
 }
 
@@ -153,11 +169,13 @@ static void reclaim_here(void)
 void ks_rcu_barrier(void)
 {
 	pthread_mutex_lock(&reclaim.lock);
+	reclaim.hurried++;
 	while (reclaim.first || reclaim.busy) {
 		if (reclaim.started)
 			pthread_cond_wait(&reclaim.idle, &reclaim.lock);
 		else
 			reclaim_here();
 	}
+	reclaim.hurried--;
 	pthread_mutex_unlock(&reclaim.lock);
 }

@@ -195,9 +195,9 @@ static int store_range(void *self, struct ks_op *op, const struct ks_store_range
 	pthread_mutex_lock(&s->lock);
 	s->ranges++;
 	revision = range->revision ? range->revision : s->revision;
-	if (range->revision && range->revision < s->oldest) {
+	if (s->away || (range->revision && range->revision < s->oldest)) {
 		pthread_mutex_unlock(&s->lock);
-		return answer(s, op, KS_ERR_COMPACTED);
+		return answer(s, op, s->away ? KS_ERR_UNAVAILABLE : KS_ERR_COMPACTED);
 	}
 	found = calloc(s->n + 1, sizeof(struct help_record *));
 	assert_non_null(found);

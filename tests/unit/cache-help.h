@@ -36,6 +36,7 @@ struct help_store {
 	enum help_trouble trouble; /* of the next write */
 	int read_failures; /* how many gets are to fail first */
 	int watch_failures; /* how many times the watch is refused */
+	bool away; /* it can't be read */
 	bool pending; /* writes answer later, on another thread */
 	pthread_t completer;
 	bool has_completer;

@@ -131,6 +131,39 @@ static void what_is_stored_is_there_after_the_start(void **state)
 	assert_ptr_equal(ks_cache_find(f->cache, help_resource("", "v1", "pods/status")), ks_cache_find(f->cache, pods));
 }
 
+static void a_store_that_is_away_fails_the_start(void **state)
+{
+	struct fixture *f = *state;
+	struct ks_error err = {.text = ""};
+
+	f->store.away = true;
+	assert_int_not_equal(ks_cache_start(&ks_schema_builtin, f->router, NULL, &f->cache, &err), 0);
+	assert_string_equal(err.text, "store test: a range failed");
+	assert_null(f->cache);
+}
+
+static void resources_may_have_stores_of_their_own(void **state)
+{
+	static const char *const all[] = {"*"}, *const some[] = {"nodes"};
+	struct fixture *f = *state;
+	struct help_store other;
+	const struct ks_router_entry entries[] = {{f->store.store, all, 1}, {{.name = "other", .self = &other, .ops = f->store.store.ops}, some, 1}};
+
+	help_store_init(&other, "other");
+	help_store_advance(&other, 90);
+	ks_router_free(&f->router);
+	f->router = ks_router_new(entries, 2, NULL);
+	help_store_put(&f->store, nodes, NULL, "wrong", help_json(nodes, NULL, "wrong", NULL, NULL));
+	start(f);
+	help_store_put(&other, nodes, NULL, "right", help_json(nodes, NULL, "right", NULL, NULL));
+	help_wait(f->cache, nodes, 101);
+	assert_int_equal(ks_cache_count(ks_cache_find(f->cache, nodes)), 1);
+	assert_int_equal(revision_of(f, nodes, "", "right"), 101);
+	assert_int_equal(ks_cache_revision(ks_cache_find(f->cache, pods)), 11);
+	ks_cache_stop(&f->cache);
+	help_store_fini(&other);
+}
+
 static void changes_are_followed(void **state)
 {
 	struct fixture *f = *state;
@@ -443,6 +476,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_stored_is_there_after_the_start, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_store_that_is_away_fails_the_start, setup, teardown),
+		cmocka_unit_test_setup_teardown(resources_may_have_stores_of_their_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(changes_are_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(quiet_resources_advance_with_their_store, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_value_that_is_no_object_is_left_out, setup, teardown),
