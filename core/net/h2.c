@@ -15,6 +15,9 @@ enum {
 	/* Beyond this many times the limit a request is not answered, but cut off. */
 	HOPELESS_HEADERS = 4,
 	GOAWAY_WAIT_MS = 1000,
+	/* What a client may still send after its answer before it is cut off. Some (curl 7.88) lose the answer when the reset comes with it, or
+	 * read nothing more after the answer, neither a reset nor a window update; so what an API's client sends is let in. */
+	MAX_DROP = 4 * 1024 * 1024, DROP_MS = 5000,
 	/* Streams that the client cancels, or makes us reset: a few bytes of it, and all the work of a request for us. */
 	RESETS_PER_SECOND = 100, RESETS_AT_ONCE = 500,
 	/* Frames that carry nothing: PING, SETTINGS, PRIORITY, empty DATA, what we don't know. */
@@ -251,6 +254,12 @@ static void consume(struct ks_stream *stream)
 	stream->unconsumed = 0;
 }
 
+static void cut_off_upload(struct ks_stream *stream)
+{
+	nghttp2_submit_rst_stream(stream->conn->h2.session, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_NO_ERROR);
+	ks_conn_mark(stream->conn);
+}
+
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t n, void *user)
 {
 	struct ks_stream *stream = nghttp2_session_get_stream_user_data(session, id);
@@ -264,6 +273,11 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 	stream->unconsumed += n;
 	if (!ks_stream_body_data(stream, data, n) || stream->body_state == KS_BODY_READING)
 		consume(stream);
+	if (stream->end_sent) {
+		stream->dropped += n;
+		if (stream->dropped > MAX_DROP)
+			cut_off_upload(stream);
+	}
 	return 0;
 }
 
@@ -333,6 +347,15 @@ static int submit(struct ks_stream *stream, const nghttp2_nv *nv, size_t n)
 	return nghttp2_submit_response(stream->conn->h2.session, stream->id, nv, n, has_body ? &provider : NULL) < 0 ? -ENOMEM : 0;
 }
 
+/* The answer comes before the end of the upload: room for the rest is given in front of it. */
+static void open_window(struct ks_stream *stream)
+{
+	int64_t length = stream->request.content_length;
+
+	if (!stream->body_ended && (length < 0 || length > STREAM_WINDOW))
+		nghttp2_session_set_local_window_size(stream->conn->h2.session, NGHTTP2_FLAG_NONE, stream->id, MAX_DROP);
+}
+
 static int h2_answer(struct ks_stream *stream, int status, const struct ks_header *headers, size_t n_headers, int64_t length)
 {
 	bool has_length = status == 204 || status == 304 || length < 0;
@@ -344,6 +367,7 @@ static int h2_answer(struct ks_stream *stream, int status, const struct ks_heade
 		nv = ks_arena_zalloc(&stream->arena, n_headers + 3, sizeof(*nv));
 	if (!nv)
 		return -ENOMEM;
+	open_window(stream);
 	nv[n++] = make_status(status, status_text);
 	for (size_t i = 0; i < n_headers; i++) {
 		has_length |= ks_str_is(headers[i].name, "content-length");
@@ -406,8 +430,12 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
 	if ((frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS) || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
 		return 0;
 	stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-	if (stream && !stream->body_ended) /* answered before the end of the upload: spare the rest */
-		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_NO_ERROR);
+	if (!stream || stream->body_ended)
+		return 0;
+	stream->end_sent = true;
+	stream->body_state = KS_BODY_READ;
+	stream->progress_ms = conn->worker->now_ms;
+	consume(stream);
 	return 0;
 }
 
@@ -512,6 +540,15 @@ static void h2_drain(struct ks_conn *conn)
 	conn->h2.goaway_at_ms = conn->worker->now_ms + GOAWAY_WAIT_MS;
 }
 
+static void cut_off_uploads(struct ks_conn *conn, uint64_t now_ms)
+{
+	struct ks_stream *stream;
+
+	TAILQ_FOREACH(stream, &conn->streams, conn_link)
+		if (stream->end_sent && now_ms - stream->progress_ms > DROP_MS)
+			cut_off_upload(stream);
+}
+
 static bool h2_tick(struct ks_conn *conn, uint64_t now_ms)
 {
 	const struct ks_server_config *config = &conn->worker->server->config;
@@ -519,6 +556,7 @@ static bool h2_tick(struct ks_conn *conn, uint64_t now_ms)
 
 	if (h2->goaway_at_ms && h2->goaway_at_ms <= now_ms)
 		final_goaway(conn);
+	cut_off_uploads(conn, now_ms);
 	if (h2->head_since_ms && now_ms - h2->head_since_ms > config->header_timeout_seconds * UINT64_C(1000))
 		return false;
 	if (conn->n_streams || conn->pending_len)

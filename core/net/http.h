@@ -76,7 +76,7 @@ void *ks_stream_data(const struct ks_stream *stream);
 void ks_stream_ref(struct ks_stream *stream);
 void ks_stream_unref(struct ks_stream *stream);
 
-/* Reads the whole body, at most `limit` bytes; `done` gets it once, posted: code 0 and bytes that live as long as the stream;
+/* Reads the whole body, at most `limit` bytes; `done` gets it once, posted, unless an answer is out or closed() comes before: code 0 and bytes that live as long as the stream;
  * 413 when it is larger, 400 when it is malformed (chunks of HTTP/1.1); a lost connection is never reported here (closed() is).
  * Once per stream. A client that waits for "100 Continue" gets it now. */
 void ks_stream_read_body(struct ks_stream *stream, size_t limit, void (*done)(struct ks_stream *stream, int code, struct ks_str body));

@@ -216,9 +216,9 @@ void ks_stream_body_fail(struct ks_stream *stream, int code)
 
 bool ks_stream_body_data(struct ks_stream *stream, const void *p, size_t n)
 {
-	stream->progress_ms = stream->worker->now_ms;
 	if (stream->body_state == KS_BODY_READ)
 		return false;
+	stream->progress_ms = stream->worker->now_ms;
 	if (stream->body_state == KS_BODY_READING && n > stream->body_limit - stream->body.len) {
 		tell_body(stream, 413);
 		return false;

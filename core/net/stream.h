@@ -64,6 +64,8 @@ struct ks_stream {
 	void (*drained)(struct ks_stream *stream);
 
 	int32_t id;              /* HTTP/2 */
+	bool end_sent;           /* HTTP/2: the answer is out, but the body was not in */
+	size_t dropped;          /* HTTP/2: bytes of the body since then */
 	struct ks_str head;      /* HTTP/1: what is to be sent before the body */
 	bool chunked;            /* HTTP/1: the answer is */
 	uint64_t progress_ms;    /* last byte in either direction */

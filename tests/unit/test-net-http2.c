@@ -331,7 +331,7 @@ static void a_reset_connection_closes_streams_that_have_much_to_send(void **stat
 
 /* -- bodies ---------------------------------------------------------------------------------------------------- */
 
-static char block[3000000];
+static char block[10000000];
 
 static void a_body_is_read(void **state)
 {
@@ -370,6 +370,16 @@ static void an_unread_body_is_held_back_by_its_window(void **state)
 	upload = block;
 	run_until_closed(1);
 	assert_int_equal(upload_left, sizeof(block) - 256 * 1024);
+}
+
+static void an_upload_of_usual_size_may_end_after_its_answer(void **state)
+{
+	(void)state;
+	submit("POST", "/refuse", block, 3 << 20, NULL, NULL);
+	run_until_closed(1);
+	assert_int_equal(answers[0].status, 403);
+	assert_int_equal(answers[0].error, 0);
+	assert_int_equal(upload_left, 0);
 }
 
 static void many_unread_bodies_do_not_use_up_the_connection(void **state)
@@ -547,6 +557,7 @@ int main(void)
 		TEST(a_body_over_the_window_is_read),
 		TEST(a_body_that_is_too_large_is_413_and_spared),
 		TEST(an_unread_body_is_held_back_by_its_window),
+		TEST(an_upload_of_usual_size_may_end_after_its_answer),
 		TEST(many_unread_bodies_do_not_use_up_the_connection),
 		TEST(continue_is_said_when_the_body_is_read),
 		TEST(headers_over_the_limit_are_431),
