@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include "core/api/json.h"
+#include "core/pipeline/chain.h"
 #include "core/pipeline/resource/reply.h"
+#include "core/pipeline/user.h"
 #include "core/registry/cause.h"
 #include "core/registry/meta.h"
 
@@ -14,6 +16,7 @@ enum { MOST_ROUNDS = 200, MOST_NAMES = 8, SETTLE_MS = 3000, EVENT_TTL_MS = 3600 
 static enum ks_stage_result step_change(struct ks_edit *w);
 static enum ks_stage_result step_mutate(struct ks_edit *w);
 static enum ks_stage_result step_complete(struct ks_edit *w);
+static enum ks_stage_result step_authorize(struct ks_edit *w);
 static enum ks_stage_result step_validate(struct ks_edit *w);
 static enum ks_stage_result step_stored(struct ks_edit *w);
 static enum ks_stage_result step_settle(struct ks_edit *w);
@@ -330,7 +333,30 @@ static enum ks_stage_result step_complete(struct ks_edit *w)
 		return KS_STAGE_FAILED;
 	if (!w->admission.name.n)
 		w->admission.name = ks_meta_text(w->schema, &w->object, "name");
-	return next(w, step_validate);
+	return next(w, w->creating && !w->may && !ks_str_is(w->request->info.verb, "create") ? step_authorize : step_validate);
+}
+
+/* An update that makes the object needs the permission to create. */
+static enum ks_stage_result step_authorize(struct ks_edit *w)
+{
+	if (!w->asked) {
+		if (!ks_user_view(&w->request->arena, &w->request->user, &w->user)) {
+			ks_edit_out_of_memory(w);
+			return KS_STAGE_FAILED;
+		}
+		ks_authorize_init(&w->authorize, w->request);
+		ks_authorization_attributes(w->request, &w->user, &w->authorize.attributes);
+		w->authorize.attributes.verb = (struct ks_view){"create", 6};
+		w->asked = true;
+	}
+	if (ks_authorize_run(&w->authorize) == KS_PENDING)
+		return KS_STAGE_PENDING;
+	if (w->authorize.decision == KS_AUTHORIZE_FAILED)
+		ks_status_internal(&w->request->status, &w->request->arena, "Internal error occurred: %s", w->authorize.error ? w->authorize.error : "");
+	else if (w->authorize.decision == KS_AUTHORIZE_DENIED)
+		ks_authorize_refuse(w->request, &w->authorize.attributes, w->authorize.reason);
+	w->may = w->authorize.decision == KS_AUTHORIZE_ALLOWED;
+	return w->may ? next(w, step_validate) : KS_STAGE_FAILED;
 }
 
 static int check_no_revision(struct ks_edit *w)

@@ -16,6 +16,7 @@
 #define KS_PIPELINE_RESOURCE_WRITE_H
 
 #include "core/pipeline/admission.h"
+#include "core/pipeline/authorize.h"
 #include "core/pipeline/resource/options.h"
 #include "core/pipeline/resource/verbs.h"
 #include "core/pipeline/server.h"
@@ -60,6 +61,9 @@ struct ks_edit {
 	enum ks_delete_step removal;   /* what a delete came to */
 	struct ks_admission admission;
 	bool admitting;                /* `admission` is initialised */
+	struct ks_authorize authorize; /* whether who may update may create */
+	struct ks_user user;
+	bool asked, may;               /* that was asked, and answered with yes */
 	struct ks_object *finished;    /* what was written, or would have been: a reference */
 	uint64_t revision;             /* of the answer's object; 0: none */
 	bool removed, unchanged;
