@@ -305,7 +305,7 @@ static int take_any_address(struct ks_registry_context *ctx, struct ks_value *se
 	const char *text;
 
 	if (!ks_allocator_take_any(&pool.addresses, &address))
-		return ks_status_internal(status, ctx->arena, "Internal error occurred: failed to allocate a serviceIP: range is full");
+		return ks_status_internal(status, ctx->arena, "failed to allocate a serviceIP: range is full");
 	text = ks_kit_path(ctx, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
 	list = ks_kit_make_list(ctx, service, "spec.clusterIPs");
 	if (!note_taken(ctx, give_back_address, address) || !list || !text[0] || !ks_kit_append_text(ctx, list, ks_str_from(text)) ||
@@ -404,7 +404,7 @@ static int allocate_port(struct ks_registry_context *ctx, struct ks_value *servi
 	}
 	if (!same_port_other_protocol(ctx, ports, at, &number)) {
 		if (!ks_allocator_take_any(&pool.ports, &any))
-			return ks_status_internal(status, ctx->arena, "Internal error occurred: failed to allocate a nodePort: range is full");
+			return ks_status_internal(status, ctx->arena, "failed to allocate a nodePort: range is full");
 		if (!note_taken(ctx, give_back_port, any))
 			return ks_status_internal(status, ctx->arena, "out of memory");
 		number = any;
@@ -423,13 +423,13 @@ static int allocate_health_port(struct ks_registry_context *ctx, struct ks_value
 		return 0;
 	if (number) {
 		if (!ks_allocator_take(&pool.ports, (uint32_t)number))
-			return ks_status_internal(status, ctx->arena, "Internal error occurred: failed to allocate requested HealthCheck NodePort %lld: %s",
+			return ks_status_internal(status, ctx->arena, "failed to allocate requested HealthCheck NodePort %lld: %s",
 				(long long)number, "provided port is already allocated");
 		return note_taken(ctx, give_back_port, (uint32_t)number) ? 0 : ks_status_internal(status, ctx->arena, "out of memory");
 	}
 	if (!ks_allocator_take_any(&pool.ports, &any) || !note_taken(ctx, give_back_port, any) ||
 		!ks_kit_set(ctx, service, "spec.healthCheckNodePort", ks_value_from_int(any)))
-		return ks_status_internal(status, ctx->arena, "Internal error occurred: failed to allocate a HealthCheck NodePort: range is full");
+		return ks_status_internal(status, ctx->arena, "failed to allocate a HealthCheck NodePort: range is full");
 	return 0;
 }
 
@@ -447,7 +447,7 @@ int ks_service_allocate(struct ks_registry_context *ctx, struct ks_value *servic
 	int code;
 
 	if (!pool_ready(ctx))
-		return ks_status_internal(status, ctx->arena, "Internal error occurred: the range of service addresses can't be used");
+		return ks_status_internal(status, ctx->arena, "the range of service addresses can't be used");
 	code = init_families(ctx, service, old, status);
 	if (!code)
 		code = allocate_addresses(ctx, service, old, status);

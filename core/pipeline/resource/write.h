@@ -83,6 +83,12 @@ void ks_edit_reset(struct ks_edit *edit, struct ks_str ns, struct ks_str name);
 /* Runs steps until one has to wait or ends it. */
 enum ks_stage_result ks_edit_run(struct ks_edit *edit);
 
+static inline enum ks_stage_result ks_edit_next(struct ks_edit *edit, ks_edit_step step)
+{
+	edit->step = step;
+	return KS_STAGE_NEXT;
+}
+
 /* -- steps -------------------------------------------------------------------------------------------------------- */
 
 /* Takes the object out of the cache and goes on with `change`. */
