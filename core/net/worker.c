@@ -64,7 +64,7 @@ struct ks_str ks_worker_date(struct ks_worker *worker)
 
 /* -- the end of a turn ----------------------------------------------------------------------------------------- */
 
-static void shake_some(struct ks_worker *worker)
+static void shake_some(struct ks_worker *worker, uint64_t until_ns)
 {
 	struct ks_conn *conn;
 
@@ -72,11 +72,13 @@ static void shake_some(struct ks_worker *worker)
 		TAILQ_REMOVE(&worker->shaking, conn, shake_link);
 		conn->shaking = false;
 		ks_conn_shake(conn);
+		if (ks_monotonic_ns() > until_ns)
+			return;
 	}
 }
 
-/* Those that are marked now, each once. */
-static void flush_marked(struct ks_worker *worker)
+/* Those that are marked now, each once; when time is up the rest comes first in the next turn. */
+static void flush_marked(struct ks_worker *worker, uint64_t until_ns)
 {
 	struct ks_conn *conn, *last = TAILQ_LAST(&worker->dirty, ks_conns);
 
@@ -84,7 +86,7 @@ static void flush_marked(struct ks_worker *worker)
 		TAILQ_REMOVE(&worker->dirty, conn, dirty_link);
 		conn->dirty = false;
 		ks_conn_flush(conn);
-		if (conn == last)
+		if (conn == last || ks_monotonic_ns() > until_ns)
 			return;
 	}
 }
@@ -116,9 +118,9 @@ static bool end_turn(struct ks_turn_hook *hook)
 	bool more;
 
 	worker->now_ms = now / 1000000;
-	shake_some(worker);
+	shake_some(worker, now + TURN_BUDGET_NS);
 	deliver_notes(worker, now + TURN_BUDGET_NS);
-	flush_marked(worker);
+	flush_marked(worker, ks_monotonic_ns() + TURN_BUDGET_NS);
 	bury_dead(worker);
 	/* What the flush finished is told in the next turn, which does not sleep. */
 	more = !STAILQ_EMPTY(&worker->notes) || !TAILQ_EMPTY(&worker->dirty) || !TAILQ_EMPTY(&worker->shaking);

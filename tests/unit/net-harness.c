@@ -154,6 +154,27 @@ static void respond_where(struct ks_stream *stream)
 	respond_text(stream, text);
 }
 
+static void let_go(struct ks_timer *timer)
+{
+	struct job *job = (struct job *)timer;
+
+	assert_true(ks_str_is(ks_stream_request(job->stream)->path, "/hold"));
+	assert_int_equal(ks_stream_respond(job->stream, 200, NULL, 0, NULL, 0), net_closed ? -ECONNRESET : -EALREADY);
+	ks_stream_unref(job->stream);
+	free(job);
+	net_released++;
+}
+
+static void hold(struct ks_stream *stream)
+{
+	struct job *job = start_job(stream, let_go);
+
+	ks_timer_start(ks_stream_loop(stream), &job->timer, 50);
+	ks_stream_set_data(stream, NULL); /* it outlives closed() */
+	ks_stream_ref(stream);
+	respond_text(stream, "hello");
+}
+
 static void begin(struct ks_stream *stream, const char *path)
 {
 	if (ks_stream_begin(stream, 200, text_headers, 1) < 0)
@@ -191,6 +212,8 @@ static void on_request(struct ks_stream *stream, void *arg)
 		respond_peer(stream);
 	else if (strcmp(path, "/where") == 0)
 		respond_where(stream);
+	else if (strcmp(path, "/hold") == 0)
+		hold(stream);
 	else if (strcmp(path, "/reset") == 0)
 		ks_stream_reset(stream);
 	else if (strcmp(path, "/never") != 0)

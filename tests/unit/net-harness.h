@@ -13,7 +13,7 @@
  *   /pour       writes 64 KiB whenever all but 64 KiB is gone, for ever
  *   /never      no answer                         /reset     reset
  *   /peer       number of certificates and bytes of the leaf
- *   /where      path|query|authority|remote
+ *   /where      path|query|authority|remote       /hold      200 "hello"; refers to the stream for 50 ms
  */
 #ifndef KS_TESTS_NET_HARNESS_H
 #define KS_TESTS_NET_HARNESS_H

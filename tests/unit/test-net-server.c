@@ -293,6 +293,20 @@ static void each_worker_starts_and_stops_once(void **state)
 	net_close(&client);
 }
 
+static void a_stream_that_is_referred_to_outlives_its_connection_and_delays_the_end(void **state)
+{
+	(void)state;
+	net_start(NULL);
+	net_open(&client, "http/1.1", false);
+	net_say(&client, "GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
+	net_expect(&client, "hello");
+	net_abort(&client);
+	net_wait(&net_closed, 1);
+	net_stop();
+	assert_int_equal(net_released, 2);
+	net_close(&client);
+}
+
 /* Many threads, each with connections of its own. */
 static void *run_client(void *arg)
 {
@@ -470,6 +484,7 @@ int main(void)
 		TEST(a_second_server_on_the_port_is_refused),
 		TEST(connections_over_the_limit_are_refused),
 		cmocka_unit_test_teardown(each_worker_starts_and_stops_once, nothing),
+		cmocka_unit_test_teardown(a_stream_that_is_referred_to_outlives_its_connection_and_delays_the_end, nothing),
 		TEST(many_clients_are_served_by_all_workers),
 		TEST(draining_without_connections_is_over_at_once),
 		TEST(draining_closes_idle_connections_and_finishes_requests),
