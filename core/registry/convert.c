@@ -3,7 +3,7 @@
 /* One object in the versions and groups that it is served in: events (core and events.k8s.io), autoscalers (v1 and v2). */
 #include <errno.h>
 
-#include "core/registry/registry.h"
+#include "core/registry/autoscaler.h"
 
 struct rename { const char *core, *events; };
 
@@ -59,68 +59,6 @@ static bool convert_event(struct ks_arena *arena, const struct ks_schema *s, boo
 	return true;
 }
 
-/* -- autoscalers -------------------------------------------------------------------------------------------------- */
-
-static bool is_cpu_utilization(const struct ks_schema *s, const struct ks_value *metric)
-{
-	return ks_str_is(ks_value_str(ks_value_get(s, metric, "type")), "Resource") &&
-		ks_str_is(ks_value_str(ks_value_at(s, metric, "resource.name")), "cpu") &&
-		ks_value_present(ks_value_at(s, metric, "resource.target.averageUtilization"));
-}
-
-static bool autoscaler_to_v1(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *from, struct ks_value *to)
-{
-	const struct ks_value *metrics = ks_value_at(s, from, "spec.metrics"), *current = ks_value_at(s, from, "status.currentMetrics");
-	struct ks_value *place;
-
-	for (uint32_t i = 0; metrics && metrics->kind == KS_LIST && i < metrics->n; i++) {
-		if (!is_cpu_utilization(s, &metrics->items[i]))
-			continue;
-		place = ks_value_put_at(arena, s, to, "spec.targetCPUUtilizationPercentage");
-		if (!place)
-			return false;
-		*place = *ks_value_at(s, &metrics->items[i], "resource.target.averageUtilization");
-		break;
-	}
-	for (uint32_t i = 0; current && current->kind == KS_LIST && i < current->n; i++) {
-		const struct ks_value *used = ks_value_at(s, &current->items[i], "resource.current.averageUtilization");
-
-		if (!ks_str_is(ks_value_str(ks_value_at(s, &current->items[i], "resource.name")), "cpu") || !ks_value_present(used))
-			continue;
-		place = ks_value_put_at(arena, s, to, "status.currentCPUUtilizationPercentage");
-		if (!place)
-			return false;
-		*place = *used;
-		break;
-	}
-	return true;
-}
-
-static bool autoscaler_to_v2(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *from, struct ks_value *to)
-{
-	const struct ks_value *percent = ks_value_at(s, from, "spec.targetCPUUtilizationPercentage");
-	uint16_t type = ks_schema_find_type(s, "io.k8s.api.autoscaling.v2.MetricSpec");
-	struct ks_value *list = ks_value_put_at(arena, s, to, "spec.metrics"), *metric, *place[4];
-
-	if (!list)
-		return false;
-	*list = (struct ks_value){.kind = KS_LIST};
-	metric = ks_value_append(arena, list);
-	if (!metric || !ks_value_new_struct(arena, s, type, metric))
-		return false;
-	place[0] = ks_value_put_at(arena, s, metric, "type");
-	place[1] = ks_value_put_at(arena, s, metric, "resource.name");
-	place[2] = ks_value_put_at(arena, s, metric, "resource.target.type");
-	place[3] = ks_value_put_at(arena, s, metric, "resource.target.averageUtilization");
-	if (!place[0] || !place[1] || !place[2] || !place[3])
-		return false;
-	*place[0] = ks_value_from_str(KS_STR_LIT("Resource"));
-	*place[1] = ks_value_from_str(KS_STR_LIT("cpu"));
-	*place[2] = ks_value_from_str(KS_STR_LIT("Utilization"));
-	*place[3] = ks_value_present(percent) ? *percent : ks_value_from_int(80);
-	return true;
-}
-
 /* -- all ---------------------------------------------------------------------------------------------------------- */
 
 static bool set_kind(struct ks_arena *arena, const struct ks_schema *s, uint16_t resource, struct ks_value *root)
@@ -157,7 +95,7 @@ int ks_registry_convert(struct ks_arena *arena, const struct ks_schema *schema, 
 	} else {
 		good = retype(arena, schema, to->type, root, &made);
 		if (good && !strcmp(name, "horizontalpodautoscalers"))
-			good = strcmp(to_version, "v1") ? autoscaler_to_v2(arena, schema, root, &made) : autoscaler_to_v1(arena, schema, root, &made);
+			good = strcmp(to_version, "v1") ? ks_autoscaler_to_v2(arena, schema, root, &made) : ks_autoscaler_to_v1(arena, schema, root, &made);
 	}
 	if (!good || !set_kind(arena, schema, to_resource, &made))
 		return -ENOMEM;

@@ -146,12 +146,21 @@ static enum grace begin_grace(struct ks_registry_context *ctx, struct ks_value *
 	return GRACE_SET;
 }
 
+/* Who deletes a job and does not say what becomes of its pods is told. */
+static void warn_of_orphans(struct ks_registry_context *ctx, const struct ks_delete_policy *policy)
+{
+	if (ctx->warn && policy->orphan_dependents < 0 && !policy->propagation && !strcmp(ctx->strategy->resource, "jobs"))
+		ctx->warn(ctx->warn_arg, KS_STR_LIT("child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
+			"them or set propagationPolicy=Orphan to suppress this warning"));
+}
+
 enum ks_delete_step ks_registry_delete(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_delete_policy *policy)
 {
 	int64_t asked = policy->grace_seconds;
 	enum ks_delete_step step;
 	enum grace grace;
 
+	warn_of_orphans(ctx, policy);
 	if (ctx->strategy->delete_ && ctx->strategy->delete_(ctx, object, &step)) {
 		if (step == KS_DELETE_UPDATE)
 			update_finalizers(ctx, object, policy);

@@ -36,7 +36,7 @@ static bool add_label(struct ks_registry_context *ctx, struct ks_value *labels, 
 static void job_prepare_create(struct ks_registry_context *ctx, struct ks_value *job)
 {
 	struct ks_str uid = ks_meta_text(ctx->schema, job, "uid"), name = ks_meta_text(ctx->schema, job, "name");
-	struct ks_value *labels, *wanted;
+	struct ks_value *labels, *wanted, *share = NULL;
 
 	if (ks_kit_true(ctx, job, "spec.manualSelector") || !ks_kit_at(ctx, job, "spec"))
 		return;
@@ -45,8 +45,13 @@ static void job_prepare_create(struct ks_registry_context *ctx, struct ks_value 
 		return;
 	if (labels->kind != KS_MAP)
 		*labels = (struct ks_value){.kind = KS_MAP};
+	/* A job without labels has those of its pods. */
+	if (!ks_kit_map(ctx, job, "metadata.labels"))
+		share = ks_value_put_at(ctx->arena, ctx->schema, job, "metadata.labels");
 	if (!add_label(ctx, labels, "job-name", name) || !add_label(ctx, labels, "batch.kubernetes.io/job-name", name) ||
 		!add_label(ctx, labels, "controller-uid", uid) || !add_label(ctx, labels, "batch.kubernetes.io/controller-uid", uid))
+		return;
+	if (share && !ks_value_copy(ctx->arena, labels, share))
 		return;
 	if (!ks_kit_struct(ctx, job, "spec.selector"))
 		return;

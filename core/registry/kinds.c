@@ -8,8 +8,26 @@
 
 /* -- volumes ------------------------------------------------------------------------------------------------------ */
 
+/* dataSource and dataSourceRef say the same in two ways; who says one has both. */
 static void claim_create(struct ks_registry_context *ctx, struct ks_value *claim)
 {
+	static const char *const names[] = {"apiGroup", "kind", "name"};
+	const char *to = NULL, *from = NULL;
+
+	if (ks_kit_at(ctx, claim, "spec.dataSource") && !ks_kit_at(ctx, claim, "spec.dataSourceRef")) {
+		from = "spec.dataSource";
+		to = "spec.dataSourceRef";
+	} else if (ks_kit_at(ctx, claim, "spec.dataSourceRef") && !ks_kit_at(ctx, claim, "spec.dataSource") &&
+		!ks_kit_text(ctx, claim, "spec.dataSourceRef.namespace").n) {
+		from = "spec.dataSourceRef";
+		to = "spec.dataSource";
+	}
+	for (size_t i = 0; to && i < 3; i++) {
+		const struct ks_value *v = ks_kit_at(ctx, claim, ks_kit_path(ctx, "%s.%s", from, names[i]));
+
+		if (v)
+			ks_kit_set(ctx, claim, ks_kit_path(ctx, "%s.%s", to, names[i]), *v);
+	}
 	ks_kit_set_text(ctx, claim, "status.phase", "Pending");
 }
 
@@ -78,8 +96,13 @@ static bool binding_defaults(struct ks_registry_context *ctx, struct ks_value *b
 
 static void binding_validate(struct ks_registry_context *ctx, const struct ks_value *binding, const struct ks_value *old, struct ks_status *status)
 {
+	struct ks_str group = ks_kit_text(ctx, binding, "roleRef.apiGroup"), kind = ks_kit_text(ctx, binding, "roleRef.kind");
+	struct ks_str name = ks_kit_text(ctx, binding, "roleRef.name");
+
 	if (old && !ks_kit_same(ctx, binding, old, "roleRef"))
-		ks_cause_invalid_value(status, ctx->arena, ctx->schema, "roleRef", ks_kit_at(ctx, binding, "roleRef"), "cannot change roleRef");
+		ks_status_cause(status, ctx->arena, "FieldValueInvalid", "roleRef",
+			"Invalid value: {\"APIGroup\":\"%.*s\",\"Kind\":\"%.*s\",\"Name\":\"%.*s\"}: cannot change roleRef", (int)group.n, group.p, (int)kind.n,
+			kind.p, (int)name.n, name.p);
 }
 
 const struct ks_strategy ks_strategy_rolebindings = {
@@ -128,33 +151,6 @@ const struct ks_strategy ks_strategy_customresourcedefinitions = {
 	.generation = KS_GENERATION_SPEC,
 	.defaults = crd_defaults,
 	.prepare_create = crd_prepare_create,
-};
-
-/* -- autoscalers -------------------------------------------------------------------------------------------------- */
-
-/* Without any metric: 80% of the processor. */
-static bool autoscaler_defaults(struct ks_registry_context *ctx, struct ks_value *scaler)
-{
-	struct ks_value *metrics, *metric;
-	uint16_t type;
-
-	if (!ks_str_is(ks_str_from(ks_schema_text(ctx->schema, ctx->schema->resources[ctx->resource].version)), "v2"))
-		return true;
-	if (!ks_kit_at(ctx, scaler, "spec") || ks_kit_list(ctx, scaler, "spec.metrics"))
-		return true;
-	type = ks_schema_find_type(ctx->schema, "io.k8s.api.autoscaling.v2.MetricSpec");
-	metrics = ks_kit_make_list(ctx, scaler, "spec.metrics");
-	metric = metrics ? ks_value_append(ctx->arena, metrics) : NULL;
-	if (!metric || !ks_value_new_struct(ctx->arena, ctx->schema, type, metric))
-		return false;
-	return ks_kit_set_text(ctx, metric, "type", "Resource") && ks_kit_set_text(ctx, metric, "resource.name", "cpu") &&
-		ks_kit_set_text(ctx, metric, "resource.target.type", "Utilization") &&
-		ks_kit_set(ctx, metric, "resource.target.averageUtilization", ks_value_from_int(80));
-}
-
-const struct ks_strategy ks_strategy_horizontalpodautoscalers = {
-	.group = "autoscaling", .resource = "horizontalpodautoscalers",
-	.defaults = autoscaler_defaults,
 };
 
 /* -- limits ------------------------------------------------------------------------------------------------------- */
@@ -243,4 +239,50 @@ const struct ks_strategy ks_strategy_certificatesigningrequests = {
 	.group = "certificates.k8s.io", .resource = "certificatesigningrequests",
 	.prepare_create = csr_create,
 	.prepare_update = csr_update,
+};
+
+/* -- claims of devices -------------------------------------------------------------------------------------------- */
+
+/* Who wants an exact number and says none wants one. */
+static bool count_devices(struct ks_registry_context *ctx, struct ks_value *request)
+{
+	if (!request || !ks_str_is(ks_kit_text(ctx, request, "allocationMode"), "ExactCount") || ks_kit_int(ctx, request, "count", 0))
+		return true;
+	return ks_kit_set(ctx, request, "count", ks_value_from_int(1));
+}
+
+static bool device_requests(struct ks_registry_context *ctx, struct ks_value *object, const char *path)
+{
+	struct ks_value *requests = ks_kit_list(ctx, object, path);
+
+	for (uint32_t i = 0; requests && i < requests->n; i++) {
+		struct ks_value *choices = ks_kit_list(ctx, &requests->items[i], "firstAvailable");
+
+		if (!count_devices(ctx, ks_kit_at(ctx, &requests->items[i], "exactly")))
+			return false;
+		for (uint32_t k = 0; choices && k < choices->n; k++)
+			if (!count_devices(ctx, &choices->items[k]))
+				return false;
+	}
+	return true;
+}
+
+static bool resourceclaim_defaults(struct ks_registry_context *ctx, struct ks_value *claim)
+{
+	return device_requests(ctx, claim, "spec.devices.requests");
+}
+
+static bool resourceclaimtemplate_defaults(struct ks_registry_context *ctx, struct ks_value *template)
+{
+	return device_requests(ctx, template, "spec.spec.devices.requests");
+}
+
+const struct ks_strategy ks_strategy_resourceclaims = {
+	.group = "resource.k8s.io", .resource = "resourceclaims",
+	.defaults = resourceclaim_defaults,
+};
+
+const struct ks_strategy ks_strategy_resourceclaimtemplates = {
+	.group = "resource.k8s.io", .resource = "resourceclaimtemplates",
+	.defaults = resourceclaimtemplate_defaults,
 };

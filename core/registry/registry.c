@@ -17,6 +17,7 @@ static const struct ks_strategy *const with_files[] = {
 	&ks_strategy_deployments, &ks_strategy_replicasets, &ks_strategy_statefulsets, &ks_strategy_daemonsets, &ks_strategy_jobs,
 	&ks_strategy_cronjobs, &ks_strategy_networkpolicies, &ks_strategy_customresourcedefinitions, &ks_strategy_horizontalpodautoscalers,
 	&ks_strategy_rolebindings, &ks_strategy_clusterrolebindings, &ks_strategy_limitranges, &ks_strategy_certificatesigningrequests,
+	&ks_strategy_resourceclaims, &ks_strategy_resourceclaimtemplates,
 };
 
 /* Flags alone make the difference. */

@@ -17,6 +17,8 @@ extern const struct ks_strategy ks_strategy_persistentvolumes;
 extern const struct ks_strategy ks_strategy_persistentvolumeclaims;
 extern const struct ks_strategy ks_strategy_limitranges;
 extern const struct ks_strategy ks_strategy_certificatesigningrequests;
+extern const struct ks_strategy ks_strategy_resourceclaims;
+extern const struct ks_strategy ks_strategy_resourceclaimtemplates;
 extern const struct ks_strategy ks_strategy_deployments;
 extern const struct ks_strategy ks_strategy_replicasets;
 extern const struct ks_strategy ks_strategy_statefulsets;

@@ -61,6 +61,18 @@ static bool controller_defaults(struct ks_registry_context *ctx, struct ks_value
 	return template_defaults(ctx, object);
 }
 
+/* Not served: rolling updates of stateful sets take one pod after the other. */
+static void stateful_prepare_create(struct ks_registry_context *ctx, struct ks_value *object)
+{
+	ks_kit_clear(ctx, object, "spec.updateStrategy.rollingUpdate.maxUnavailable");
+}
+
+static void stateful_prepare_update(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_value *old)
+{
+	if (!ctx->subresource.n && !ks_kit_at(ctx, old, "spec.updateStrategy.rollingUpdate.maxUnavailable"))
+		stateful_prepare_create(ctx, object);
+}
+
 static void daemon_prepare_create(struct ks_registry_context *ctx, struct ks_value *object)
 {
 	struct ks_value *notes = ks_value_put_at(ctx->arena, ctx->schema, object, "metadata.annotations");
@@ -130,6 +142,8 @@ const struct ks_strategy ks_strategy_statefulsets = {
 	.group = "apps", .resource = "statefulsets",
 	.generation = KS_GENERATION_SPEC,
 	.defaults = stateful_defaults,
+	.prepare_create = stateful_prepare_create,
+	.prepare_update = stateful_prepare_update,
 };
 
 const struct ks_strategy ks_strategy_daemonsets = {

@@ -38,8 +38,6 @@ static int finish_object(struct ks_edit *w)
 {
 	struct ks_value kept;
 
-	if (!keeps_empty(w))
-		drop_empty(&w->object);
 	kept = w->object;
 	if (w->resource != w->storage &&
 		(!ks_value_copy(&w->round, &w->object, &kept) || ks_registry_convert(&w->round, w->schema, w->resource, w->storage, &kept)))
@@ -148,6 +146,8 @@ enum ks_stage_result ks_edit_commit(struct ks_edit *w)
 {
 	struct ks_str name = w->ctx.name.n ? w->ctx.name : ks_meta_text(w->schema, &w->object, "name");
 
+	if (!w->removed && !keeps_empty(w))
+		drop_empty(&w->object);
 	if (w->options.dry_run || w->delete_options.dry_run)
 		return commit_dry(w);
 	if (w->removed) {
