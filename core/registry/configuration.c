@@ -10,11 +10,11 @@ enum { SIZE_LIMIT = 1024 * 1024 };
 /* A key of data is a file name: letters, digits, '-', '_' and '.'. */
 static void validate_key(struct ks_registry_context *ctx, const char *map, struct ks_str key, struct ks_status *status)
 {
-	const char *field = ks_kit_path(ctx, "%s[%.*s]", map, (int)(key.n > 200 ? 200 : key.n), key.p);
+	const char *field = ks_kit_path(ctx, "%s[%.*s]", map, (int)key.n, key.p);
 	bool good = key.n > 0;
 
 	if (key.n > 253)
-		ks_cause_invalid(status, ctx->arena, field, key, "must be no more than 253 bytes");
+		ks_cause_invalid(status, ctx->arena, field, key, "must be no more than 253 characters");
 	for (size_t i = 0; good && i < key.n; i++) {
 		char c = key.p[i];
 

@@ -110,13 +110,18 @@ bool ks_kit_same(struct ks_registry_context *ctx, const struct ks_value *a, cons
 
 const char *ks_kit_path(struct ks_registry_context *ctx, const char *format, ...)
 {
-	char text[256];
-	va_list args;
-	char *copy;
+	va_list args, again;
+	char *text = NULL;
+	int n;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	va_copy(again, args);
+	n = vsnprintf(NULL, 0, format, args);
+	if (n >= 0)
+		text = ks_arena_alloc(ctx->arena, (size_t)n + 1);
+	if (text)
+		vsnprintf(text, (size_t)n + 1, format, again);
+	va_end(again);
 	va_end(args);
-	copy = ks_arena_dup(ctx->arena, text, strlen(text));
-	return copy ? copy : "";
+	return text ? text : "";
 }

@@ -12,7 +12,8 @@
 #define KEY_WORDS \
 	"must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " \
 	"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" KEY_PATTERN "')"
-#define TOO_LONG(n) "must be no more than " #n " bytes"
+#define TOO_LONG(n) "must be no more than " #n " characters"
+#define TOO_MANY_BYTES(n) "must be no more than " #n " bytes"
 
 static void say(struct ks_name_problems *out, const char *text)
 {
@@ -120,7 +121,7 @@ static void check_prefix(struct ks_str prefix, bool fold, struct ks_name_problem
 		return;
 	}
 	if (prefix.n > 253)
-		say(out, "prefix part " TOO_LONG(253));
+		say(out, "prefix part " TOO_MANY_BYTES(253));
 	if (!subdomain_shape(prefix, fold))
 		say(out, "prefix part " SUBDOMAIN_WORDS);
 }
@@ -144,7 +145,7 @@ void ks_name_check_qualified(struct ks_str name, bool fold, struct ks_name_probl
 	if (!last.n)
 		say(out, "name part must be non-empty");
 	else if (last.n > 63)
-		say(out, "name part " TOO_LONG(63));
+		say(out, "name part " TOO_MANY_BYTES(63));
 	if (!key_shape(last))
 		say(out, "name part " KEY_WORDS);
 }
@@ -153,7 +154,7 @@ void ks_name_check_label_value(struct ks_str value, struct ks_name_problems *out
 {
 	out->n = 0;
 	if (value.n > 63)
-		say(out, TOO_LONG(63));
+		say(out, TOO_MANY_BYTES(63));
 	if (value.n && !key_shape(value))
 		say(out, "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
 			"alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(" KEY_PATTERN ")?')");
