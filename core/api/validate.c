@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/api/gojson.h"
 #include "core/api/json.h"
 #include "core/api/quote.h"
 
@@ -65,6 +66,62 @@ bool ks_str_in(struct ks_str text, const char *const *set)
 	return false;
 }
 
+static struct ks_str *seen_place(struct ks_str *table, uint32_t size, struct ks_str text)
+{
+	uint32_t at = ks_schema_hash(text.p, text.n) & (size - 1);
+
+	while (table[at].p && !ks_str_eq(table[at], text))
+		at = (at + 1) & (size - 1);
+	return &table[at];
+}
+
+bool ks_seen_has(const struct ks_seen *seen, struct ks_str text)
+{
+	if (!text.p)
+		text = KS_STR_LIT("");
+	if (seen->table)
+		return seen_place(seen->table, seen->size, text)->p != NULL;
+	for (uint32_t i = 0; i < seen->n; i++)
+		if (ks_str_eq(seen->first[i], text))
+			return true;
+	return false;
+}
+
+/* A bigger table with all that was seen; false when out of memory. */
+static bool seen_grow(struct ks_check *c, struct ks_seen *seen)
+{
+	uint32_t size = seen->table ? seen->size * 2 : 64, before = seen->table ? seen->size : seen->n;
+	const struct ks_str *from = seen->table ? seen->table : seen->first;
+	struct ks_str *table = ks_arena_zalloc(c->arena, size, sizeof(*table));
+
+	if (!table)
+		return false;
+	for (uint32_t i = 0; i < before; i++)
+		if (from[i].p)
+			*seen_place(table, size, from[i]) = from[i];
+	seen->table = table;
+	seen->size = size;
+	return true;
+}
+
+bool ks_seen_add(struct ks_check *c, struct ks_seen *seen, struct ks_str text)
+{
+	bool full = seen->table ? seen->n * 2 >= seen->size : seen->n == sizeof(seen->first) / sizeof(seen->first[0]);
+
+	if (!text.p)
+		text = KS_STR_LIT("");
+	if (ks_seen_has(seen, text))
+		return false;
+	if (full && !seen_grow(c, seen))
+		return true; /* the arena is spent: the request fails anyhow */
+	if (seen->table)
+		*seen_place(seen->table, seen->size, text) = text;
+	else
+		seen->first[seen->n] = text;
+	seen->n++;
+	return true;
+}
+
 /* A value as messages show it. */
 static void add_value(struct ks_check *c, struct ks_buf *out, const struct ks_value *value)
 {
@@ -74,6 +131,8 @@ static void add_value(struct ks_check *c, struct ks_buf *out, const struct ks_va
 		ks_quote_to(out, ks_value_str(value));
 	else if (value->kind == KS_INT || value->kind == KS_BOOL || value->kind == KS_FLOAT)
 		ks_value_print(value, out);
+	else if (value->type)
+		ks_gojson_write(c->schema, value->type, false, value, out);
 	else
 		ks_json_encode(c->schema, value, out);
 }
@@ -182,20 +241,39 @@ void ks_err_forbidden(struct ks_check *c, const struct ks_path *path, const char
 	say(c, &forbidden, path, name, NULL, detail);
 }
 
+/* `supported values: "A", "B"`, ended by a NUL byte. */
+static void list_supported(struct ks_buf *out, const char *const *supported)
+{
+	if (*supported)
+		ks_buf_add_str(out, "supported values: ");
+	for (size_t i = 0; supported[i]; i++) {
+		if (i)
+			ks_buf_add_str(out, ", ");
+		ks_quote_to(out, ks_str_from(supported[i]));
+	}
+	ks_buf_add_char(out, 0);
+}
+
 void ks_err_not_supported(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const char *const *supported)
 {
 	struct ks_buf list;
 
 	ks_buf_init(&list);
-	if (*supported)
-		ks_buf_add_str(&list, "supported values: ");
-	for (size_t i = 0; supported[i]; i++) {
-		if (i)
-			ks_buf_add_str(&list, ", ");
-		ks_quote_to(&list, ks_str_from(supported[i]));
-	}
-	ks_buf_add_char(&list, 0);
+	list_supported(&list, supported);
 	say_text(c, &not_supported, path, name, value, list.failed ? "" : list.data);
+	ks_buf_fini(&list);
+}
+
+void ks_err_not_supported_literal(struct ks_check *c, const struct ks_path *path, const char *name, const char *literal, const char *const *supported)
+{
+	struct ks_buf list, shown;
+
+	ks_buf_init(&list);
+	ks_buf_init(&shown);
+	list_supported(&list, supported);
+	ks_buf_add_str(&shown, literal);
+	say(c, &not_supported, path, name, &shown, list.failed ? "" : list.data);
+	ks_buf_fini(&shown);
 	ks_buf_fini(&list);
 }
 
@@ -209,9 +287,9 @@ void ks_err_duplicate_text(struct ks_check *c, const struct ks_path *path, const
 	say_text(c, &duplicate, path, name, value, NULL);
 }
 
-void ks_err_not_found(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value)
+void ks_err_not_found(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const char *detail)
 {
-	say_text(c, &not_found, path, name, value, NULL);
+	say_text(c, &not_found, path, name, value, detail);
 }
 
 void ks_err_too_long(struct ks_check *c, const struct ks_path *path, const char *name, int64_t max_bytes)
