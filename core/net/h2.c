@@ -305,6 +305,15 @@ static nghttp2_nv make_nv(struct ks_str name, struct ks_str value, uint8_t flags
 	return (nghttp2_nv){(uint8_t *)name.p, (uint8_t *)value.p, name.n, value.n, flags};
 }
 
+/*
+ * A value that no other answer has: in the compression table it would push out what all answers have, and
+ * nghttp2 looks at every entry of that name before it knows that none is the same.
+ */
+static uint8_t indexing(struct ks_str name)
+{
+	return ks_str_is(name, "audit-id") ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE;
+}
+
 static nghttp2_nv make_status(int status, char text[12])
 {
 	static const struct { int code; struct ks_str text; } common[] = {
@@ -371,7 +380,7 @@ static int h2_answer(struct ks_stream *stream, int status, const struct ks_heade
 	nv[n++] = make_status(status, status_text);
 	for (size_t i = 0; i < n_headers; i++) {
 		has_length |= ks_str_is(headers[i].name, "content-length");
-		nv[n++] = make_nv(headers[i].name, headers[i].value, NGHTTP2_NV_FLAG_NONE);
+		nv[n++] = make_nv(headers[i].name, headers[i].value, indexing(headers[i].name));
 	}
 	if (!has_length)
 		nv[n++] = make_nv(KS_STR_LIT("content-length"),

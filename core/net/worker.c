@@ -114,16 +114,20 @@ static void check_end(struct ks_worker *worker)
 static bool end_turn(struct ks_turn_hook *hook)
 {
 	struct ks_worker *worker = (struct ks_worker *)((char *)hook - offsetof(struct ks_worker, hook));
-	uint64_t now = ks_monotonic_ns();
+	uint64_t now = ks_monotonic_ns(), until = now + TURN_BUDGET_NS;
 	bool more;
 
 	worker->now_ms = now / 1000000;
-	shake_some(worker, now + TURN_BUDGET_NS);
-	deliver_notes(worker, now + TURN_BUDGET_NS);
-	flush_marked(worker, ks_monotonic_ns() + TURN_BUDGET_NS);
-	bury_dead(worker);
-	/* What the flush finished is told in the next turn, which does not sleep. */
-	more = !STAILQ_EMPTY(&worker->notes) || !TAILQ_EMPTY(&worker->dirty) || !TAILQ_EMPTY(&worker->shaking);
+	shake_some(worker, until);
+	do {
+		/* What a flush finishes is told at once, and may lead to more output: the next pipelined request. */
+		deliver_notes(worker, until);
+		now = ks_monotonic_ns();
+		flush_marked(worker, now + TURN_BUDGET_NS);
+		bury_dead(worker);
+		more = !STAILQ_EMPTY(&worker->notes) || !TAILQ_EMPTY(&worker->dirty);
+	} while (more && now < until);
+	more |= !TAILQ_EMPTY(&worker->shaking);
 	if (!more)
 		check_end(worker);
 	return more;

@@ -3,8 +3,9 @@
 /*
  * The cost of the network layer alone: a server on one core that answers every
  * request with 200 bytes (/large: 1 MiB), loaded by h2load from the other core;
- * then nghttpd in the same way. Prints one JSON line per measurement and the
- * ratios.
+ * then nghttpd in the same way. Prints one JSON line per measurement, with the
+ * server's processor time per request (which other load on the machine disturbs
+ * less), and the ratios.
  *
  *   bench-net              measures
  *   bench-net serve PORT   only serves, on 127.0.0.1, until it is killed
@@ -171,17 +172,33 @@ static pid_t start_server(bool ours, uint16_t port)
 	_exit(127);
 }
 
-static double run_load(const char *name, uint16_t port, const char *page, int connections, int streams, int requests)
+/* Microseconds of processor time that a process has used. */
+static double used_us(pid_t pid)
+{
+	struct timespec used = {0};
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) == 0)
+		clock_gettime(clock, &used);
+	return (double)used.tv_sec * 1e6 + (double)used.tv_nsec / 1e3;
+}
+
+struct result {
+	double per_second, cpu_us;
+};
+
+static struct result run_load(pid_t server, const char *name, uint16_t port, const char *page, int connections, int streams, int requests)
 {
 	char command[256], line[512];
-	double rate = 0;
+	double rate = 0, before = used_us(server);
+	struct result result;
 	FILE *load;
 
 	snprintf(command, sizeof(command), "taskset -c 1 h2load -t1 -n%d -c%d -m%d -w20 -W20 https://127.0.0.1:%u/%s", requests,
 		connections, streams, port, page);
 	load = popen(command, "r");
 	if (!load)
-		return 0;
+		return (struct result){0};
 	while (fgets(line, sizeof(line), load)) {
 		if (sscanf(line, "finished in %*[^,], %lf req/s", &rate) == 1)
 			continue;
@@ -189,10 +206,11 @@ static double run_load(const char *name, uint16_t port, const char *page, int co
 			fprintf(stderr, "bench-net: %s", line);
 	}
 	pclose(load);
-	printf("{\"bench\":\"net\",\"server\":\"%s\",\"page\":\"%s\",\"connections\":%d,\"streams\":%d,\"requests\":%d,\"per_second\":%.0f}\n", name,
-		page, connections, streams, requests, rate);
+	result = (struct result){rate, (used_us(server) - before) / requests};
+	printf("{\"bench\":\"net\",\"server\":\"%s\",\"page\":\"%s\",\"connections\":%d,\"streams\":%d,\"requests\":%d,\"per_second\":%.0f,"
+		"\"cpu_us\":%.2f}\n", name, page, connections, streams, requests, result.per_second, result.cpu_us);
 	fflush(stdout);
-	return rate;
+	return result;
 }
 
 static int wait_ready(uint16_t port)
@@ -208,16 +226,16 @@ static int wait_ready(uint16_t port)
 	return -1;
 }
 
-static int measure(bool ours, uint16_t port, double rates[3])
+static int measure(bool ours, uint16_t port, struct result results[3])
 {
 	const char *name = ours ? "keelson-net" : "nghttpd";
 	pid_t pid = start_server(ours, port);
 	int r = wait_ready(port);
 
 	if (r == 0) {
-		rates[0] = run_load(name, port, "page", 16, 1, 100000);
-		rates[1] = run_load(name, port, "page", 64, 10, 500000);
-		rates[2] = run_load(name, port, "large", 8, 4, 3000);
+		results[0] = run_load(pid, name, port, "page", 16, 1, 100000);
+		results[1] = run_load(pid, name, port, "page", 64, 10, 500000);
+		results[2] = run_load(pid, name, port, "large", 8, 4, 3000);
 	} else {
 		fprintf(stderr, "bench-net: %s did not start\n", name);
 	}
@@ -226,9 +244,19 @@ static int measure(bool ours, uint16_t port, double rates[3])
 	return r;
 }
 
+/* Above 1: we are faster. */
+static void print_ratios(const struct result ours[3], const struct result theirs[3])
+{
+	static const char *const names[] = {"16x1", "64x10", "large"};
+
+	for (int i = 0; i < 3; i++)
+		printf("{\"bench\":\"net\",\"load\":\"%s\",\"ratio\":%.2f,\"ratio_cpu\":%.2f}\n", names[i],
+			ours[i].per_second / theirs[i].per_second, theirs[i].cpu_us / ours[i].cpu_us);
+}
+
 int main(int argc, char **argv)
 {
-	double ours[3], theirs[3];
+	struct result ours[3], theirs[3];
 	int r;
 
 	if (make_files() < 0) {
@@ -242,8 +270,7 @@ int main(int argc, char **argv)
 	}
 	r = measure(true, 18443, ours) < 0 || measure(false, 18444, theirs) < 0;
 	if (r == 0)
-		printf("{\"bench\":\"net\",\"ratio_16x1\":%.2f,\"ratio_64x10\":%.2f,\"ratio_large\":%.2f}\n", ours[0] / theirs[0],
-			ours[1] / theirs[1], ours[2] / theirs[2]);
+		print_ratios(ours, theirs);
 	remove_files();
 	return r;
 }
