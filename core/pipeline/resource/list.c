@@ -168,7 +168,7 @@ static bool add_head(struct list *l)
 		meta.continue_ = ks_str_from(continue_token(l));
 		if (!meta.continue_.n)
 			return false;
-		if (!l->options.labels && !l->options.n_fields)
+		if (!l->options.labels && !l->options.n_fields && !ks_source_is_cut(&l->source))
 			meta.remaining = (int64_t)l->rest;
 	}
 	l->first = false;

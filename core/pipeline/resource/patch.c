@@ -213,6 +213,7 @@ int ks_patch_apply(struct ks_request *request, struct ks_patch *patch, struct ks
 	struct ks_strict_errors found = {0};
 	struct ks_value free_form;
 	const char *message = "";
+	unsigned flags;
 	int result;
 
 	if (!ks_value_to_free(arena, s, object, &free_form))
@@ -220,8 +221,8 @@ int ks_patch_apply(struct ks_request *request, struct ks_patch *patch, struct ks
 	result = run_patch(request, patch, arena, type, &free_form, &message);
 	if (result)
 		return refuse_patch(request, result, message);
-	result = ks_value_convert(arena, s, type, patch->fields == KS_FIELDS_IGNORE ? 0 : KS_DECODE_STRICT, &free_form, out_r,
-		patch->fields == KS_FIELDS_IGNORE ? NULL : &found, &message);
+	flags = (patch->fields == KS_FIELDS_IGNORE ? 0 : KS_DECODE_STRICT) | (patch->kind == KS_PATCH_STRATEGIC ? KS_CONVERT_UNSTRUCTURED : 0);
+	result = ks_value_convert(arena, s, type, flags, &free_form, out_r, patch->fields == KS_FIELDS_IGNORE ? NULL : &found, &message);
 	if (result == -ENOMEM)
 		return out_of_memory(request);
 	if (result)

@@ -9,12 +9,6 @@
 #include "core/pipeline/resource/token.h"
 #include "core/pipeline/server.h"
 
-static enum ks_stage_result expired(struct ks_source *s, const char *message)
-{
-	ks_status_set(&s->request->status, &s->request->arena, 410, "Expired", "%s", message);
-	return KS_STAGE_FAILED;
-}
-
 /* -- which state -------------------------------------------------------------------------------------------------- */
 
 static int read_token(struct ks_source *s)
@@ -85,12 +79,41 @@ static enum ks_stage_result ask_store(struct ks_source *s)
 	return KS_STAGE_PENDING;
 }
 
+/* The state that a list began with is gone. The answer has a token that goes on with whatever is there now. */
+static enum ks_stage_result token_too_old(struct ks_source *s)
+{
+	struct ks_str last = s->start;
+	const char *token;
+	struct ks_buf json;
+
+	if (last.n && !last.p[last.n - 1])
+		last.n--;
+	token = ks_token_encode(&s->request->arena, -1, last);
+	if (!token) {
+		ks_status_internal(&s->request->status, &s->request->arena, "out of memory");
+		return KS_STAGE_FAILED;
+	}
+	ks_buf_init(&json);
+	ks_buf_printf(&json, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{\"continue\":\"%s\"},\"status\":\"Failure\",\"message\":\"", token);
+	ks_buf_add_str(&json, "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue "
+		"parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token "
+		"results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and "
+		"now may show up in the list.\",\"reason\":\"Expired\",\"code\":410}\n");
+	if (json.failed) {
+		ks_buf_fini(&json);
+		ks_status_internal(&s->request->status, &s->request->arena, "out of memory");
+		return KS_STAGE_FAILED;
+	}
+	ks_request_respond_json(s->request, 410, &json);
+	return KS_STAGE_ANSWERED;
+}
+
 static enum ks_stage_result too_old(struct ks_source *s)
 {
 	if (s->options->continue_token.n)
-		return expired(s, "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue "
-			"parameter.");
-	return expired(s, "The resourceVersion for the provided list is too old.");
+		return token_too_old(s);
+	ks_status_set(&s->request->status, &s->request->arena, 410, "Expired", "The resourceVersion for the provided list is too old.");
+	return KS_STAGE_FAILED;
 }
 
 static enum ks_stage_result take_store_answer(struct ks_source *s)
@@ -197,7 +220,14 @@ struct ks_object *ks_source_next(struct ks_source *s, uint32_t *budget)
 	return NULL;
 }
 
+bool ks_source_is_cut(const struct ks_source *s)
+{
+	return s->from_store && s->list.more && !s->list.count;
+}
+
 int64_t ks_source_total(const struct ks_source *s)
 {
+	if (s->from_store)
+		return s->list.count ? (int64_t)s->list.count : s->list.more ? -1 : (int64_t)s->list.n;
 	return s->has_snapshot && !s->filter.ns.n && !s->start.n ? (int64_t)s->snapshot.count : -1;
 }
