@@ -21,7 +21,6 @@ struct ks_worker {
 	struct ks_server *server;
 	struct ks_loop *loop;
 	pthread_t thread;
-	bool thread_runs;
 	bool draining, stopping;
 	struct ks_turn_hook hook;
 	struct ks_timer tick, stop_limit;
