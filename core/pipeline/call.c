@@ -32,8 +32,12 @@ void ks_call_init(struct ks_call *call, struct ks_request *request, void (*done)
 	/* A long-running request has no deadline, but its decisions have one. */
 	uint64_t deadline = request->deadline_ns ? request->deadline_ns : request->received_ns + UINT64_C(60000000000);
 
-	*call = (struct ks_call){.request = request, .done = done};
+	call->request = request;
+	call->done = done;
+	call->result = 0;
+	call->waiting = call->came = false;
 	ks_op_init(&call->op, request->loop, deadline, request->audit_id);
+	ks_arena_lend(&call->op.arena, call->first_memory, sizeof(call->first_memory));
 	call->op.done = op_done;
 	call->op.arg = call;
 	call->op.nesting = request->write_depth;

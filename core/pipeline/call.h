@@ -21,6 +21,7 @@ struct ks_call {
 	void (*done)(struct ks_call *call); /* NULL: the request is resumed */
 	int result;
 	bool waiting, came;
+	_Alignas(16) char first_memory[320]; /* of the op: most calls need no more */
 };
 
 /* The op lives until ks_call_fini, or else until the request ends. */

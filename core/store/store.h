@@ -83,7 +83,7 @@ struct ks_store_call {
 	/* private */
 	struct ks_task task;
 	struct ks_timer timer;
-	void *private_[56];
+	_Alignas(16) void *private_[82];
 };
 /* Starts the write. `done` is posted to the loop exactly once, never before this returns. An uncertain outcome is resolved by
  * reading again (the value written is compared) before `done`. */

@@ -20,6 +20,7 @@ struct state {
 	int answer; /* of a call that answered at once, until the task runs */
 	uint8_t writes, reads;
 	bool reading;
+	_Alignas(16) char first_memory[192]; /* of the operation: room for what most stores need */
 };
 
 _Static_assert(sizeof(struct state) <= sizeof(((struct ks_store_call *)0)->private_), "the private part of a call holds its state");
@@ -244,5 +245,6 @@ void ks_store_write_start(const struct ks_store *store, struct ks_store_call *ca
 	call->error[0] = '\0';
 	call->task.run = run_task;
 	ks_store_op_init(&s->op, call->loop, call->deadline_ns, call->audit_id, answered, call);
+	ks_arena_lend(&s->op.arena, s->first_memory, sizeof(s->first_memory));
 	start_write(call);
 }

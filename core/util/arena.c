@@ -20,6 +20,12 @@ void ks_arena_init(struct ks_arena *arena, size_t limit)
 	*arena = (struct ks_arena){.limit = limit};
 }
 
+void ks_arena_lend(struct ks_arena *arena, void *memory, size_t size)
+{
+	arena->next = memory;
+	arena->end = arena->next + size;
+}
+
 static void free_from(struct ks_arena_block *block)
 {
 	while (block) {

@@ -22,6 +22,8 @@ struct ks_arena {
 
 /* `limit`: most bytes that it may take from the system, 0 for no limit. */
 void ks_arena_init(struct ks_arena *arena, size_t limit);
+/* Lends an empty arena its first memory, aligned to 16, which lives longer than what is allocated. Until fini. */
+void ks_arena_lend(struct ks_arena *arena, void *memory, size_t size);
 /* Frees everything; the arena can be used again. Safe on a zeroed arena. */
 void ks_arena_fini(struct ks_arena *arena);
 /* Forgets everything but keeps one block for the next use. */

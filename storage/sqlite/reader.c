@@ -49,8 +49,6 @@ struct read_job {
 	size_t page_n, page_bytes;
 };
 
-_Static_assert(sizeof(struct read_job) <= SQLITE_SCRATCH_SIZE, "a job lives in the operation's scratch memory");
-
 /* -- revisions ---------------------------------------------------------------------------------------------------- */
 
 /* KS_DONE: the revision is settled and pinned. */
@@ -200,8 +198,10 @@ static void get_run(struct ks_job *base)
 
 static struct read_job *job_new(struct sqlite_store *store, struct ks_op *op, void (*run)(struct ks_job *job))
 {
-	struct read_job *job = store->host->op_scratch(op);
+	struct read_job *job = store->host->op_alloc(op, sizeof(*job));
 
+	if (!job)
+		return NULL;
 	memset(job, 0, sizeof(*job));
 	job->job.run = run;
 	job->store = store;
@@ -213,7 +213,7 @@ int ks_sqlite_reader_get(void *self, struct ks_op *op, struct ks_view key, uint6
 {
 	struct sqlite_store *store = self;
 	struct read_job *job = job_new(store, op, get_run);
-	int result = pin(job, revision);
+	int result = job ? pin(job, revision) : KS_ERR_NOMEM;
 
 	if (result != KS_DONE)
 		return result;
@@ -495,7 +495,7 @@ int ks_sqlite_reader_range(void *self, struct ks_op *op, const struct ks_store_r
 {
 	struct sqlite_store *store = self;
 	struct read_job *job = job_new(store, op, range_run);
-	int result = pin(job, range->revision);
+	int result = job ? pin(job, range->revision) : KS_ERR_NOMEM;
 
 	if (result != KS_DONE)
 		return result;

@@ -96,7 +96,6 @@ static int sqlite_write(void *self, struct ks_op *op, const struct ks_store_writ
 	struct sqlite_store *store = self;
 	struct sqlite_request *request = store->host->op_scratch(op);
 
-	memset(request, 0, sizeof(*request));
 	memset(&result_r->current, 0, sizeof(result_r->current));
 	result_r->outcome = KS_STORE_UNKNOWN;
 	request->op = op;
@@ -114,7 +113,6 @@ static int sqlite_compact(void *self, struct ks_op *op, uint64_t revision)
 	if (revision > atomic_load(&store->published))
 		return KS_ERR_FUTURE;
 	request = store->host->op_scratch(op);
-	memset(request, 0, sizeof(*request));
 	request->op = op;
 	request->compact_to = revision;
 	ks_sqlite_writer_add(store, request);
@@ -167,7 +165,7 @@ static const struct ks_interface interface = {
 	.size = sizeof(interface), .kind = KS_KIND_STORE, .version = KS_STORE_VERSION, .threads = KS_THREADS_CONCURRENT, .blocking = KS_CALLS_INLINE,
 	.flags = KS_STORE_SINGLE_WRITER | KS_STORE_NATIVE_TTL | KS_STORE_DURABLE, .name = "sqlite", .lifecycle = &lifecycle, .ops = &ops,
 	.config_keys = config_keys, .n_config_keys = sizeof(config_keys) / sizeof(config_keys[0]), .config_size = sizeof(struct sqlite_config),
-	.scratch_size = SQLITE_SCRATCH_SIZE,
+	.scratch_size = sizeof(struct sqlite_request),
 };
 
 KS_PLUGIN(sqlite) = {

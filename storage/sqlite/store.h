@@ -30,9 +30,6 @@
 #define SQLITE_STORE_SCHEMA 1
 /* A power of two. */
 #define SQLITE_RECENT 512
-/* Of an operation: the largest job is a range with its page. */
-#define SQLITE_SCRATCH_SIZE 4096
-
 struct sqlite_config {
 	const char *path;
 	int64_t history;

@@ -66,6 +66,25 @@ static void a_reset_arena_uses_its_block_again(void **state)
 	ks_arena_fini(&arena);
 }
 
+static void an_arena_uses_lent_memory_first(void **state)
+{
+	_Alignas(16) char lent[64];
+	struct ks_arena arena;
+	char *first, *second;
+
+	(void)state;
+	ks_arena_init(&arena, 0);
+	ks_arena_lend(&arena, lent, sizeof(lent));
+	first = ks_arena_alloc(&arena, 40);
+	second = ks_arena_alloc(&arena, 40);
+	assert_ptr_equal(first, lent);
+	assert_int_equal(arena.used > 0, 1);
+	assert_false(second >= lent && second < lent + sizeof(lent));
+	ks_arena_fini(&arena);
+	assert_non_null(ks_arena_alloc(&arena, 8));
+	ks_arena_fini(&arena);
+}
+
 static void a_buffer_grows_and_prints(void **state)
 {
 	struct ks_buf buf;
@@ -159,6 +178,7 @@ int main(void)
 		cmocka_unit_test(an_arena_gives_aligned_memory_of_any_size),
 		cmocka_unit_test(an_arena_keeps_its_limit),
 		cmocka_unit_test(a_reset_arena_uses_its_block_again),
+		cmocka_unit_test(an_arena_uses_lent_memory_first),
 		cmocka_unit_test(a_buffer_grows_and_prints),
 		cmocka_unit_test(a_buffer_remembers_that_it_failed),
 		cmocka_unit_test(strings_are_ordered_as_bytes),
