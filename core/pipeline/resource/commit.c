@@ -10,20 +10,28 @@ static enum ks_stage_result step_stored(struct ks_edit *w);
 static enum ks_stage_result step_settle(struct ks_edit *w);
 
 /* Built-in kinds are kept in a form that has no empty lists and maps: what is empty is not there. */
-static void drop_empty(struct ks_value *v)
+static void drop_empty(const struct ks_schema *s, struct ks_value *v)
 {
+	bool bytes = v->kind == KS_MAP && v->type && s->types[s->types[v->type].element].class_ == KS_TYPE_BYTES;
+
 	for (uint32_t i = 0; v->kind == KS_STRUCT && i < v->n; i++) {
 		struct ks_value *slot = &v->items[i];
 
 		if ((slot->kind == KS_LIST || slot->kind == KS_MAP) && !slot->n)
 			*slot = (struct ks_value){.kind = KS_ABSENT};
 		else
-			drop_empty(slot);
+			drop_empty(s, slot);
 	}
 	for (uint32_t i = 0; v->kind == KS_LIST && v->type && i < v->n; i++)
-		drop_empty(&v->items[i]);
-	for (uint32_t i = 0; v->kind == KS_MAP && v->type && i < v->n; i++)
-		drop_empty(&v->members[i].value);
+		drop_empty(s, &v->items[i]);
+	for (uint32_t i = 0; v->kind == KS_MAP && v->type && i < v->n; i++) {
+		struct ks_value *value = &v->members[i].value;
+
+		if (bytes && !ks_value_present(value))
+			*value = ks_value_from_str(KS_STR_LIT(""));
+		else
+			drop_empty(s, value);
+	}
 }
 
 static bool keeps_empty(const struct ks_edit *w)
@@ -147,7 +155,7 @@ enum ks_stage_result ks_edit_commit(struct ks_edit *w)
 	struct ks_str name = w->ctx.name.n ? w->ctx.name : ks_meta_text(w->schema, &w->object, "name");
 
 	if (!w->removed && !keeps_empty(w))
-		drop_empty(&w->object);
+		drop_empty(w->schema, &w->object);
 	if (w->options.dry_run || w->delete_options.dry_run)
 		return commit_dry(w);
 	if (w->removed) {
