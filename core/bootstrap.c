@@ -3,56 +3,80 @@
 #include "core/bootstrap.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "core/util/log.h"
 
-static void create_next(struct ks_bootstrap *b);
+static void start_round(struct ks_bootstrap *b);
+
+static void fail(const struct ks_bootstrap_creation *c, int code, struct ks_str why)
+{
+	ks_log(KS_LOG_ERROR, "bootstrap", "%s/%s could not be created: %d %.*s", c->object->collection, c->object->name, code, (int)why.n, why.p);
+	atomic_store(&c->bootstrap->failed, true);
+}
 
 /* 409: it exists, from an earlier start or by another server that is quicker. */
 static void created(void *arg, int code, struct ks_str body)
 {
-	struct ks_bootstrap *b = arg;
-	const struct ks_bootstrap_object *object = &b->objects[b->next];
+	struct ks_bootstrap_creation *c = arg;
 
-	if (code != 201 && code != 409) {
-		ks_log(KS_LOG_ERROR, "bootstrap", "%s/%s could not be created: %d %.*s", object->collection, object->name, code, (int)body.n, body.p);
-		atomic_store(&b->failed, true);
-		return;
-	}
-	b->next++;
-	create_next(b);
+	if (code != 201 && code != 409)
+		fail(c, code, body);
+	else if (atomic_fetch_sub(&c->bootstrap->n_left, 1) == 1)
+		start_round(c->bootstrap);
 }
 
-static void create_next(struct ks_bootstrap *b)
+static void create(struct ks_bootstrap_creation *c)
 {
 	static const char *const groups[] = {"system:masters"};
-	struct ks_inner_request inner = {
+	const struct ks_inner_request inner = {
 		.method = "POST",
+		.target = c->object->collection,
+		.body = ks_str_from(c->object->json),
 		.user = "system:apiserver",
 		.groups = groups,
 		.n_groups = 1,
 		.answer = created,
-		.arg = b,
+		.arg = c,
 	};
 
-	if (b->next == b->n) {
+	if (ks_pipeline_inner_request(c->bootstrap->server, &inner) < 0)
+		fail(c, 500, KS_STR_LIT("out of memory"));
+}
+
+static bool is_namespace(const struct ks_bootstrap_creation *c)
+{
+	return strcmp(c->object->collection, "/api/v1/namespaces") == 0;
+}
+
+static void start_round(struct ks_bootstrap *b)
+{
+	size_t first = b->next, end = first;
+
+	if (first == b->n) {
 		atomic_store(&b->done, true);
 		return;
 	}
-	inner.target = b->objects[b->next].collection;
-	inner.body = ks_str_from(b->objects[b->next].json);
-	if (ks_pipeline_inner_request(b->server, &inner) == 0)
-		return;
-	ks_log(KS_LOG_ERROR, "bootstrap", "%s/%s could not be created: out of memory", inner.target, b->objects[b->next].name);
-	atomic_store(&b->failed, true);
+	while (end < b->n && is_namespace(&b->creations[end]) == is_namespace(&b->creations[first]))
+		end++;
+	b->next = end;
+	atomic_store(&b->n_left, end - first);
+	for (size_t i = first; i < end; i++)
+		create(&b->creations[i]);
 }
 
 int ks_bootstrap_start(struct ks_bootstrap *bootstrap, struct ks_server_state *server, struct ks_error *err)
 {
+	const struct ks_bootstrap_object *objects;
+
 	*bootstrap = (struct ks_bootstrap){.server = server};
-	bootstrap->objects = ks_registry_bootstrap(server->config, &bootstrap->n);
-	if (!bootstrap->objects)
+	objects = ks_registry_bootstrap(server->config, &bootstrap->n);
+	if (!objects)
 		return ks_error_set(err, -EINVAL, "serviceClusterIPRange %s can't be used", server->config->service_cluster_ip_range);
-	create_next(bootstrap);
+	if (bootstrap->n > KS_BOOTSTRAP_MOST)
+		return ks_error_set(err, -EINVAL, "more than %d objects at start", KS_BOOTSTRAP_MOST);
+	for (size_t i = 0; i < bootstrap->n; i++)
+		bootstrap->creations[i] = (struct ks_bootstrap_creation){bootstrap, &objects[i]};
+	start_round(bootstrap);
 	return 0;
 }

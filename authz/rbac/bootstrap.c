@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-enum { RETRY_MS = 20, MOST_ATTEMPTS = 500 };
+/* So many at once share the store's commits well, and take little memory. */
+enum { AT_ONCE = 32, RETRY_MS = 5, MOST_ATTEMPTS = 2000 };
 
 struct creation {
 	struct rbac_bootstrap *bootstrap;
@@ -16,7 +17,7 @@ struct rbac_bootstrap {
 	const struct ks_host *host;
 	void (*done)(void *arg);
 	void *arg;
-	size_t n_left;
+	size_t n, next, n_left; /* `next`: the first that is not on its way */
 	struct creation creations[];
 };
 
@@ -35,6 +36,8 @@ static void finish(struct creation *c)
 
 	if (--b->n_left == 0)
 		b->done(b->arg);
+	else if (b->next < b->n)
+		create_default(&b->creations[b->next++]);
 }
 
 /* Another server may have been first: 409 is as good as 201. 404: the namespace is being made at this moment. */
@@ -77,7 +80,7 @@ static void create_default(void *arg)
 struct rbac_bootstrap *ks_rbac_bootstrap_start(const struct ks_host *host, const struct rbac_objects *objects, void (*done)(void *arg), void *arg)
 {
 	struct rbac_bootstrap *b = calloc(1, sizeof(*b) + ks_rbac_n_defaults * sizeof(b->creations[0]));
-	size_t n;
+	size_t first;
 
 	if (!b)
 		return NULL;
@@ -88,15 +91,16 @@ struct rbac_bootstrap *ks_rbac_bootstrap_start(const struct ks_host *host, const
 		const struct rbac_default *d = &ks_rbac_defaults[i];
 
 		if (!ks_rbac_objects_find(objects, d->kind, ks_view_lit(d->ns), ks_view_lit(d->name)))
-			b->creations[b->n_left++] = (struct creation){.bootstrap = b, .what = d};
+			b->creations[b->n++] = (struct creation){.bootstrap = b, .what = d};
 	}
-	n = b->n_left;
-	if (n == 0) {
+	if (b->n == 0) {
 		free(b);
 		done(arg);
 		return NULL;
 	}
-	for (size_t i = 0; i < n; i++)
+	b->n_left = b->n;
+	first = b->next = b->n < AT_ONCE ? b->n : AT_ONCE;
+	for (size_t i = 0; i < first; i++)
 		create_default(&b->creations[i]);
 	return b;
 }
