@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +153,8 @@ static void look_whether_ready(struct ks_timer *timer)
 	if (atomic_load(&d->bootstrap.done) && ks_plugins_synced(d->plugins, &waiting_for)) {
 		atomic_store(&d->server.ready, true);
 		announce(d);
+		/* What the start took and gave back: plugins and policies were read, a new store was filled. */
+		malloc_trim(0);
 		return;
 	}
 	if (ks_timer_start(d->loop, timer, READY_POLL_MS) < 0)
