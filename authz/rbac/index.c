@@ -4,14 +4,6 @@
 
 #include <stdlib.h>
 
-struct rbac_index {
-	struct ks_pool *pool;
-	struct rbac_grant **buckets;
-	size_t n_buckets; /* a power of two */
-	struct rbac_object **held; /* what grants point to */
-	size_t n_held;
-};
-
 /* A cluster role with aggregationRule and what it amounts to. */
 struct aggregate {
 	struct rbac_object *role;
@@ -19,11 +11,20 @@ struct aggregate {
 	size_t n;
 };
 
+struct rbac_index {
+	struct ks_pool *pool;
+	struct rbac_grant **buckets;
+	size_t n_buckets; /* a power of two */
+	struct rbac_object **held; /* what grants point to, by kind, namespace and name */
+	size_t n_held;
+	struct aggregate *aggregates;
+	size_t n_aggregates;
+};
+
 struct builder {
 	const struct rbac_objects *objects;
 	struct rbac_index *index;
-	struct aggregate *aggregates;
-	size_t n_aggregates, n_cluster_roles, n_subjects, n_objects;
+	size_t n_cluster_roles, n_subjects, n_objects;
 	/* of the closure under way */
 	struct aggregate *current;
 	const struct rbac_object *selecting;
@@ -84,19 +85,19 @@ static void note_aggregate(struct rbac_object *role, void *arg)
 	struct builder *b = arg;
 
 	if (role->n_selectors)
-		b->aggregates[b->n_aggregates++].role = role;
+		b->index->aggregates[b->index->n_aggregates++].role = role;
 }
 
 static void build_aggregates(struct builder *b)
 {
-	b->aggregates = ks_pool_alloc(b->index->pool, b->n_cluster_roles, sizeof(*b->aggregates));
-	if (!b->aggregates) {
+	b->index->aggregates = ks_pool_alloc(b->index->pool, b->n_cluster_roles, sizeof(*b->index->aggregates));
+	if (!b->index->aggregates) {
 		b->failed = 1;
 		return;
 	}
 	ks_rbac_objects_each(b->objects, RBAC_CLUSTER_ROLE, note_aggregate, b);
-	for (size_t i = 0; i < b->n_aggregates; i++)
-		close_aggregate(b, &b->aggregates[i]);
+	for (size_t i = 0; i < b->index->n_aggregates; i++)
+		close_aggregate(b, &b->index->aggregates[i]);
 }
 
 /* -- grants ------------------------------------------------------------------------ */
@@ -110,10 +111,10 @@ static void resolve_role(struct builder *b, const struct rbac_object *binding, s
 
 	if (!role)
 		return;
-	for (size_t i = 0; i < b->n_aggregates; i++)
-		if (b->aggregates[i].role == role) {
-			grant->roles = b->aggregates[i].roles;
-			grant->n_roles = b->aggregates[i].n;
+	for (size_t i = 0; i < b->index->n_aggregates; i++)
+		if (b->index->aggregates[i].role == role) {
+			grant->roles = b->index->aggregates[i].roles;
+			grant->n_roles = b->index->aggregates[i].n;
 			return;
 		}
 	one = ks_pool_alloc(b->index->pool, 1, sizeof(const struct rbac_object *));
@@ -243,4 +244,40 @@ int ks_rbac_index_visit(const struct rbac_index *index, const struct ks_user *us
 			result = visit_subject(index, scopes[s], 1, user->groups[g], visit, arg);
 	}
 	return result;
+}
+
+/* Objects are held in the order of their table: kinds, then namespaces, then names. */
+static int compare_place(const struct rbac_object *a, enum rbac_kind kind, struct ks_view ns, struct ks_view name)
+{
+	int c = a->kind == kind ? ks_rbac_view_compare(a->ns, ns) : (int)a->kind - (int)kind;
+
+	return c ? c : ks_rbac_view_compare(a->name, name);
+}
+
+int ks_rbac_index_role(const struct rbac_index *index, int cluster, struct ks_view ns, struct ks_view name,
+	const struct rbac_object *const **roles_r, size_t *n_r)
+{
+	enum rbac_kind kind = cluster ? RBAC_CLUSTER_ROLE : RBAC_ROLE;
+	size_t low = 0, high = index->n_held;
+
+	if (cluster)
+		ns = (struct ks_view){0};
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_place(index->held[middle], kind, ns, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == index->n_held || compare_place(index->held[low], kind, ns, name) != 0)
+		return 0;
+	*roles_r = (const struct rbac_object *const *)&index->held[low];
+	*n_r = 1;
+	for (size_t i = 0; i < index->n_aggregates; i++)
+		if (index->aggregates[i].role == index->held[low]) {
+			*roles_r = index->aggregates[i].roles;
+			*n_r = index->aggregates[i].n;
+		}
+	return 1;
 }

@@ -28,5 +28,8 @@ void ks_rbac_index_free(struct rbac_index *index);
 /* Calls `visit` for each grant to the user or one of their groups, everywhere and in the namespace (when not empty), until it returns nonzero. */
 int ks_rbac_index_visit(const struct rbac_index *index, const struct ks_user *user, struct ks_view namespace_,
 	int (*visit)(const struct rbac_grant *grant, void *arg), void *arg);
+/* The role that a binding in `ns` refers to, with what is aggregated into it. 1 found, 0 there is none. */
+int ks_rbac_index_role(const struct rbac_index *index, int cluster, struct ks_view ns, struct ks_view name,
+	const struct rbac_object *const **roles_r, size_t *n_r);
 
 #endif

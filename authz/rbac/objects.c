@@ -201,7 +201,7 @@ void ks_rbac_object_unref(struct rbac_object *object)
 		ks_pool_free(object->pool);
 }
 
-static int compare_views(struct ks_view a, struct ks_view b)
+int ks_rbac_view_compare(struct ks_view a, struct ks_view b)
 {
 	size_t n = a.n < b.n ? a.n : b.n;
 	int c = n ? memcmp(a.p, b.p, n) : 0;
@@ -212,9 +212,9 @@ static int compare_views(struct ks_view a, struct ks_view b)
 static int compare_objects(const void *a, const void *b)
 {
 	const struct rbac_object *x = a, *y = b;
-	int c = compare_views(x->ns, y->ns);
+	int c = ks_rbac_view_compare(x->ns, y->ns);
 
-	return c ? c : compare_views(x->name, y->name);
+	return c ? c : ks_rbac_view_compare(x->name, y->name);
 }
 
 struct rbac_object *ks_rbac_objects_find(const struct rbac_objects *objects, enum rbac_kind kind, struct ks_view ns, struct ks_view name)

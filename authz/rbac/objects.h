@@ -71,6 +71,8 @@ struct rbac_object *ks_rbac_object_ref(struct rbac_object *object);
 void ks_rbac_object_unref(struct rbac_object *object);
 /* Reads an object that stands in no table (a default role). NULL when out of memory. */
 struct rbac_object *ks_rbac_object_read(const struct ks_value_ops *values, enum rbac_kind kind, struct ks_view ns, struct ks_view name, struct ks_val object);
+/* Orders by bytes, a prefix first. */
+int ks_rbac_view_compare(struct ks_view a, struct ks_view b);
 /* Does any of the selectors of `aggregate` match the labels of `role`? */
 int ks_rbac_aggregates(const struct rbac_object *aggregate, const struct rbac_object *role);
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "authz/rbac/bootstrap.h"
+#include "authz/rbac/escalation.h"
 #include "tests/unit/fake-host.h"
 
 extern const struct ks_plugin ks_plugin_rbac;
@@ -191,20 +192,134 @@ static int fail_first_write(void *arg, const struct ks_write *write, const char 
 	return (*n)++ == 0 ? 404 : 201;
 }
 
+/* A write that ends lets the next one begin. */
+static size_t all_writes_run(struct fixture *f)
+{
+	size_t n = 0, more;
+
+	while ((more = ks_fake_writes_run(f->fake)))
+		n += more;
+	return n;
+}
+
 static void defaults_are_written_once_the_rest_is_known(void **state)
 {
 	struct fixture *f = *state;
+	size_t written = 0, played;
 	int n = 0;
 
 	ks_fake_on_write(f->fake, fail_first_write, &n);
 	set(f, "clusterroles", "{\"metadata\":{\"name\":\"admin\"}}");
 	settle(f);
 	assert_int_equal(ks_fake_ready(f->fake), 0);
-	assert_int_equal(ks_fake_writes_run(f->fake), ks_rbac_n_defaults - 1);
+	assert_int_equal(all_writes_run(f), ks_rbac_n_defaults - 1);
 	assert_int_equal(ks_fake_ready(f->fake), 0);
 	ks_fake_timers_run(f->fake, 1000);
 	assert_int_equal(ks_fake_writes_run(f->fake), 1);
 	assert_int_equal(ks_fake_ready(f->fake), 1);
+}
+
+/* -- escalation -------------------------------------------------------------------------- */
+
+struct escalation_fixture {
+	struct ks_fake_host *fake;
+	const struct ks_interface *iface;
+	void *self;
+	char message[1024];
+	int32_t code;
+};
+
+static void setup_escalation(struct escalation_fixture *f)
+{
+	const char *const config[] = {NULL};
+
+	f->fake = ks_fake_host_new("rbac");
+	f->iface = ks_fake_interface(&ks_plugin_rbac, KS_KIND_ADMISSION);
+	f->self = NULL;
+	assert_int_equal(ks_fake_start(f->fake, f->iface, config, &f->self), KS_DONE);
+	assert_int_equal(ks_fake_object_set(f->fake, GROUP, "clusterroles", "{\"metadata\":{\"name\":\"r\"},\"rules\":["
+		"{\"verbs\":[\"get\",\"list\"],\"apiGroups\":[\"\"],\"resources\":[\"configmaps\",\"*/scale\"]},"
+		"{\"verbs\":[\"escalate\"],\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":[\"roles\"],\"resourceNames\":[\"any\"]},"
+		"{\"verbs\":[\"bind\"],\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":[\"clusterroles\"],\"resourceNames\":[\"big\"]},"
+		"{\"verbs\":[\"get\"],\"nonResourceURLs\":[\"/logs/*\"]}]}"), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ks_fake_object_set(f->fake, GROUP, "clusterroles", i ?
+			"{\"metadata\":{\"name\":\"big\"},\"rules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]}]}" :
+			"{\"metadata\":{\"name\":\"other\"},\"rules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]}]}"), 0);
+	assert_int_equal(ks_fake_object_set(f->fake, GROUP, "clusterrolebindings", "{\"metadata\":{\"name\":\"b\"},\"roleRef\":{\"kind\":"
+		"\"ClusterRole\",\"name\":\"r\"},\"subjects\":[{\"kind\":\"User\",\"name\":\"jane\"}]}"), 0);
+	ks_fake_sync(f->fake);
+	ks_fake_timers_run(f->fake, 10);
+}
+
+static void teardown_escalation(struct escalation_fixture *f)
+{
+	ks_fake_stop(f->fake, f->iface, f->self);
+	ks_fake_host_free(&f->fake);
+}
+
+static uint32_t give(struct escalation_fixture *f, const char *user, const char *group, const char *resource, const char *name, const char *object)
+{
+	const struct ks_admission_ops *ops = f->iface->ops;
+	struct ks_view groups[] = {view(group)};
+	struct ks_user who = {.size = sizeof(who), .name = view(user), .groups = groups, .n_groups = 1};
+	struct ks_admission_result result = {.size = sizeof(result)};
+	struct ks_op *op = ks_fake_op_new(f->fake);
+	struct ks_admission_request request = {.size = sizeof(request), .operation = KS_OPERATION_CREATE, .user = &who, .group = view(GROUP),
+		.version = view("v1"), .resource = view(resource), .namespace_ = view("a"), .name = view(name), .object = ks_fake_value(op, object)};
+
+	assert_int_equal(ks_fake_op_wait(op, ops->validate(f->self, op, &request, &result)), KS_DONE);
+	snprintf(f->message, sizeof(f->message), "%.*s", (int)result.message.n, result.message.p ? result.message.p : "");
+	f->code = result.code;
+	ks_fake_op_free(&op);
+	return result.allowed;
+}
+
+static void a_role_can_hold_what_its_author_holds(void **state)
+{
+	struct escalation_fixture f;
+
+	(void)state;
+	setup_escalation(&f);
+	assert_int_equal(give(&f, "jane", "g", "roles", "x", "{\"rules\":[{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],"
+		"\"resourceNames\":[\"one\"]},{\"verbs\":[\"list\"],\"apiGroups\":[\"\"],\"resources\":[\"x/scale\"]},"
+		"{\"verbs\":[\"get\"],\"nonResourceURLs\":[\"/logs/a\"]}]}"), 1);
+	assert_int_equal(give(&f, "jane", "g", "roles", "x", "{\"rules\":[{\"verbs\":[\"get\",\"watch\",\"list\"],\"apiGroups\":[\"\"],"
+		"\"resources\":[\"secrets\",\"configmaps\"]},{\"verbs\":[\"get\"],\"nonResourceURLs\":[\"/metrics\"]}]}"), 0);
+	assert_string_equal(f.message, "user \"jane\" (groups=[\"g\"]) is attempting to grant RBAC permissions not currently held:\n"
+		"{APIGroups:[\"\"], Resources:[\"configmaps\"], Verbs:[\"watch\"]}\n"
+		"{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"watch\" \"list\"]}\n"
+		"{NonResourceURLs:[\"/metrics\"], Verbs:[\"get\"]}");
+	teardown_escalation(&f);
+}
+
+static void escalate_and_privilege_lift_the_rule(void **state)
+{
+	static const char everything[] = "{\"rules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]}]}";
+	struct escalation_fixture f;
+
+	(void)state;
+	setup_escalation(&f);
+	assert_int_equal(give(&f, "jane", "g", "roles", "any", everything), 1);
+	assert_int_equal(give(&f, "jane", "g", "roles", "one", everything), 0);
+	assert_int_equal(give(&f, "root", "system:masters", "roles", "one", everything), 1);
+	assert_int_equal(give(&f, "jane", "g", "clusterroles", "x", "{\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{\"a\":\"b\"}}]}}"), 0);
+	assert_string_equal(f.message, "must have cluster-admin privileges to use the aggregationRule");
+	teardown_escalation(&f);
+}
+
+static void a_binding_needs_its_roles_rights_or_bind(void **state)
+{
+	struct escalation_fixture f;
+
+	(void)state;
+	setup_escalation(&f);
+	assert_int_equal(give(&f, "jane", "g", "rolebindings", "x", "{\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"r\"}}"), 1);
+	assert_int_equal(give(&f, "jane", "g", "rolebindings", "x", "{\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"big\"}}"), 1);
+	assert_int_equal(give(&f, "jane", "g", "rolebindings", "x", "{\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"other\"}}"), 0);
+	assert_int_equal(give(&f, "jane", "g", "rolebindings", "x", "{\"roleRef\":{\"kind\":\"Role\",\"name\":\"none\"}}"), 0);
+	assert_int_equal(f.code, 404);
+	teardown_escalation(&f);
 }
 
 int main(void)
@@ -216,6 +331,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(changes_take_effect, setup, teardown),
 		cmocka_unit_test_setup_teardown(privileged_groups_need_no_binding, setup, teardown),
 		cmocka_unit_test_setup_teardown(defaults_are_written_once_the_rest_is_known, setup_bootstrapping, teardown),
+		cmocka_unit_test(a_role_can_hold_what_its_author_holds),
+		cmocka_unit_test(escalate_and_privilege_lift_the_rule),
+		cmocka_unit_test(a_binding_needs_its_roles_rights_or_bind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,19 +196,29 @@ struct search {
 	char tried[512];
 };
 
-static int look_into(void *arg, const char *directory)
+static int look_into_folder(struct search *s, const char *directory, uint32_t kind)
 {
-	struct search *s = arg;
-	const char *folder = ks_kind_folder(s->kind);
-	size_t n = strlen(s->tried);
-
 	for (int i = 0; i < N_PATTERNS; i++) {
-		int length = snprintf(s->path, sizeof(s->path), patterns[i], directory, folder, s->name, s->name);
+		int length = snprintf(s->path, sizeof(s->path), patterns[i], directory, ks_kind_folder(kind), s->name, s->name);
 
 		if (length > 0 && (size_t)length < sizeof(s->path) && access(s->path, F_OK) == 0)
 			return 1;
 	}
-	snprintf(s->tried + n, sizeof(s->tried) - n, "%s%s/%s", n ? ", " : "", directory, folder);
+	return 0;
+}
+
+/* The kind's own folder first; then the others, since a library of another kind may have an interface of this one, too. */
+static int look_into(void *arg, const char *directory)
+{
+	struct search *s = arg;
+	size_t n = strlen(s->tried);
+
+	if (look_into_folder(s, directory, s->kind))
+		return 1;
+	for (uint32_t kind = KS_KIND_AUTHENTICATOR; kind <= KS_KIND_STORE; kind++)
+		if (kind != s->kind && look_into_folder(s, directory, kind))
+			return 1;
+	snprintf(s->tried + n, sizeof(s->tried) - n, "%s%s/%s", n ? ", " : "", directory, ks_kind_folder(s->kind));
 	return 0;
 }
 
