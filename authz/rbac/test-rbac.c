@@ -205,7 +205,6 @@ static size_t all_writes_run(struct fixture *f)
 static void defaults_are_written_once_the_rest_is_known(void **state)
 {
 	struct fixture *f = *state;
-	size_t written = 0, played;
 	int n = 0;
 
 	ks_fake_on_write(f->fake, fail_first_write, &n);
