@@ -1,200 +1,11 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Every built-in kind with fields filled at random: what is written is read back equal, and written again byte for byte. */
-#include "api-help.h"
+#include "api-random.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/api/base64.h"
-#include "core/api/quantity.h"
-#include "core/api/time.h"
-
-enum { DEEPEST = 5, ROUNDS = 3 };
-
-struct maker {
-	struct ks_arena *arena;
-	uint64_t seed;
-	unsigned depth;
-};
-
-static bool make(struct maker *m, uint16_t type, unsigned flags, bool item, struct ks_value *out);
-
-/* xorshift: the same objects in every run. */
-static uint32_t roll(struct maker *m, uint32_t sides)
-{
-	m->seed ^= m->seed << 13;
-	m->seed ^= m->seed >> 7;
-	m->seed ^= m->seed << 17;
-	return (uint32_t)(m->seed >> 20) % sides;
-}
-
-static struct ks_value text(struct maker *m, const char *p, size_t n)
-{
-	const char *copy = ks_arena_dup(m->arena, p, n);
-
-	assert_non_null(copy);
-	return ks_value_from_str(ks_str_of(copy, n));
-}
-
-static struct ks_value any_text(struct maker *m)
-{
-	static const char *const samples[] = {"x", "a/b", "<&>", "\"q\"\\", "\xc3\xa9\xf0\x9f\x98\x80", "\xe2\x80\xa8", "line\nline\ttab",
-		"a much longer text than the others are", "\x01\x7f"};
-	const char *sample = samples[roll(m, sizeof(samples) / sizeof(samples[0]))];
-
-	return text(m, sample, strlen(sample));
-}
-
-static struct ks_value any_free(struct maker *m, bool object)
-{
-	static const char *const objects[] = {"{}", "{\"z\":1,\"a\":[null,true,-2.5,\"x\"]}", "{\"f:spec\":{\"f:x\":{}}}"};
-	static const char *const others[] = {"[]", "true", "\"x\"", "-7", "1e-07"};
-
-	return ks_test_free(m->arena, object || roll(m, 2) ? objects[roll(m, 3)] : others[roll(m, 5)]);
-}
-
-static struct ks_value any_time(struct maker *m, bool micro)
-{
-	char out[KS_TIME_TEXT];
-	struct ks_time time = {(int64_t)roll(m, 2000000000), micro ? (int32_t)roll(m, 1000000) * 1000 : 0};
-
-	return text(m, out, ks_time_print(time, micro, out));
-}
-
-static struct ks_value any_quantity(struct maker *m, uint16_t type)
-{
-	struct ks_quantity q = {.nano = ((__int128)roll(m, 1000000) + 1) * 1000000, .format = KS_QUANTITY_DECIMAL_SI};
-	char out[KS_QUANTITY_TEXT];
-	struct ks_value v;
-
-	if (roll(m, 2))
-		q = (struct ks_quantity){.nano = ((__int128)roll(m, 1000) + 1) * 1048576 * 1000000000, .format = KS_QUANTITY_BINARY_SI};
-	v = text(m, out, ks_quantity_print(&q, out));
-	v.type = type;
-	return v;
-}
-
-static struct ks_value any_duration(struct maker *m)
-{
-	char out[KS_DURATION_TEXT];
-
-	return text(m, out, ks_duration_print((int64_t)roll(m, 1000000) * 12345678 + 1, out));
-}
-
-static struct ks_value any_bytes(struct maker *m)
-{
-	unsigned char raw[9];
-	char out[16];
-	size_t n = roll(m, 8) + 1;
-
-	for (size_t i = 0; i < n; i++)
-		raw[i] = (unsigned char)roll(m, 256);
-	ks_base64_encode(raw, n, out);
-	return text(m, out, ks_base64_length(n));
-}
-
-static bool make_list(struct maker *m, uint16_t type, unsigned flags, struct ks_value *out)
-{
-	uint32_t n = roll(m, 3) + (flags & KS_FIELD_OMIT_EMPTY ? 1 : 0);
-
-	*out = (struct ks_value){.kind = KS_LIST, .type = type};
-	for (uint32_t i = 0; i < n; i++) {
-		struct ks_value item;
-
-		if (!make(m, ks_schema_builtin.types[type].element, 0, true, &item))
-			continue;
-		*ks_value_append(m->arena, out) = item;
-	}
-	return out->n > 0 || !(flags & KS_FIELD_OMIT_EMPTY);
-}
-
-static bool make_map(struct maker *m, uint16_t type, unsigned flags, struct ks_value *out)
-{
-	static const char *const keys[] = {"a", "b.c/d", "\xc3\xa9", "Z", ""};
-	uint32_t n = roll(m, 4) + (flags & KS_FIELD_OMIT_EMPTY ? 1 : 0);
-
-	*out = (struct ks_value){.kind = KS_MAP, .type = type};
-	for (uint32_t i = 0; i < n; i++) {
-		struct ks_value value;
-
-		if (make(m, ks_schema_builtin.types[type].element, 0, true, &value))
-			*ks_value_put(m->arena, NULL, out, ks_str_from(keys[i])) = value;
-	}
-	return out->n > 0 || !(flags & KS_FIELD_OMIT_EMPTY);
-}
-
-/* False when nothing is in it, which only a pointer or an item can tell from absent. */
-static bool make_struct(struct maker *m, uint16_t type, bool kept, struct ks_value *out)
-{
-	const struct ks_type *t = &ks_schema_builtin.types[type];
-	bool any = false;
-
-	assert_true(ks_value_new_struct(m->arena, &ks_schema_builtin, type, out));
-	m->depth++;
-	for (uint16_t slot = 0; slot < t->n_fields && m->depth <= DEEPEST; slot++) {
-		const struct ks_field *field = &ks_schema_builtin.fields[t->first_field + slot];
-		struct ks_value value;
-
-		if (roll(m, 3) == 0 || !make(m, field->type, field->flags, false, &value))
-			continue;
-		out->items[slot] = value;
-		any = true;
-	}
-	m->depth--;
-	return any || kept;
-}
-
-static bool make(struct maker *m, uint16_t type, unsigned flags, bool item, struct ks_value *out)
-{
-	bool kept = item || flags & KS_FIELD_POINTER;
-	uint8_t class_ = ks_schema_builtin.types[type].class_;
-
-	switch (class_) {
-	case KS_TYPE_BOOL:
-		*out = ks_value_from_bool(!kept || roll(m, 2));
-		return true;
-	case KS_TYPE_INT32:
-	case KS_TYPE_INT64:
-		*out = ks_value_from_int((int64_t)roll(m, 1000) - (kept ? 500 : 2000));
-		return true;
-	case KS_TYPE_FLOAT64:
-		*out = (struct ks_value){.kind = KS_FLOAT, .number = (roll(m, 1000) + 1) / 7.0};
-		return true;
-	case KS_TYPE_STRING:
-		*out = any_text(m);
-		return true;
-	case KS_TYPE_BYTES:
-		*out = any_bytes(m);
-		return true;
-	case KS_TYPE_TIME:
-	case KS_TYPE_MICRO_TIME:
-		*out = any_time(m, class_ == KS_TYPE_MICRO_TIME);
-		return true;
-	case KS_TYPE_DURATION:
-		*out = any_duration(m);
-		return true;
-	case KS_TYPE_QUANTITY:
-		*out = any_quantity(m, type);
-		return true;
-	case KS_TYPE_INT_OR_STRING:
-		*out = roll(m, 2) ? any_text(m) : ks_value_from_int(roll(m, 100) + 1);
-		return true;
-	case KS_TYPE_RAW:
-	case KS_TYPE_FIELDS_V1:
-	case KS_TYPE_JSON:
-	case KS_TYPE_NONE:
-		*out = any_free(m, class_ != KS_TYPE_JSON);
-		return true;
-	case KS_TYPE_LIST:
-		return make_list(m, type, flags, out);
-	case KS_TYPE_MAP:
-		return make_map(m, type, flags, out);
-	default:
-		return make_struct(m, type, kept, out);
-	}
-}
+enum { ROUNDS = 3 };
 
 static void check(struct ks_arena *arena, uint16_t type, const struct ks_value *v)
 {
@@ -219,7 +30,7 @@ static void check(struct ks_arena *arena, uint16_t type, const struct ks_value *
 
 static void test_every_kind_round_trips(void **state)
 {
-	struct maker m = {.arena = *state, .seed = 0x9e3779b97f4a7c15ULL};
+	struct ks_test_maker m = {.arena = *state, .seed = 0x9e3779b97f4a7c15ULL};
 
 	for (uint32_t i = 0; i < ks_schema_builtin.n_kinds; i++)
 		for (int round = 0; round < ROUNDS; round++) {
@@ -227,7 +38,7 @@ static void test_every_kind_round_trips(void **state)
 			struct ks_value v;
 
 			ks_arena_reset(*state);
-			if (make_struct(&m, type, true, &v))
+			if (ks_test_make_struct(&m, type, true, &v))
 				check(*state, type, &v);
 		}
 }
