@@ -270,8 +270,7 @@ int ks_negotiate_type(struct ks_arena *arena, struct ks_str content_type, const 
 
 int ks_negotiate_body(struct ks_arena *arena, struct ks_str content_type, enum ks_media_format *format_r, struct ks_status *status)
 {
-	static const char *const types[] = {"application/json", "application/yaml"};
-	static const char *const named[] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"};
+	static const char *const types[] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"};
 	char type[128];
 
 	*format_r = KS_MEDIA_JSON;
@@ -284,5 +283,5 @@ int ks_negotiate_body(struct ks_arena *arena, struct ks_str content_type, enum k
 				return 0;
 			}
 	return ks_status_set(status, arena, 415, "UnsupportedMediaType",
-		"the body of the request was in an unknown format - accepted media types include: %s", joined(arena, named, 3));
+		"the body of the request was in an unknown format - accepted media types include: %s", joined(arena, types, 3));
 }

@@ -3,7 +3,7 @@
 /*
  * Content negotiation: what the client can read, and what it has sent.
  *
- * JSON and YAML are served. A client that would rather have another form of which the server
+ * JSON and YAML are served, and bodies may be protobuf. A client that would rather have another form of which the server
  * knows the name gets JSON when it accepts that, too.
  */
 #ifndef KS_PIPELINE_NEGOTIATE_H
@@ -15,7 +15,7 @@
 #include "core/util/arena.h"
 #include "core/util/str.h"
 
-enum ks_media_format { KS_MEDIA_JSON, KS_MEDIA_YAML };
+enum ks_media_format { KS_MEDIA_JSON, KS_MEDIA_YAML, KS_MEDIA_PROTOBUF };
 
 /* `as=` of Accept: another kind in place of the object. */
 enum ks_media_as { KS_AS_OBJECT, KS_AS_TABLE, KS_AS_PARTIAL, KS_AS_PARTIAL_LIST, KS_AS_DISCOVERY };

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "core/api/proto.h"
 #include "core/api/quote.h"
 #include "core/api/yaml.h"
 #include "core/pipeline/server.h"
@@ -16,9 +17,13 @@ struct body {
 	uint16_t resource;
 	enum ks_media_format format;
 	struct ks_value raw;           /* of YAML */
+	struct ks_str message;         /* of protobuf: what its envelope holds */
 	struct ks_strict_errors strict;
 	struct ks_str api_version, kind;
 };
+
+/* What a body may be whose type has no form in protobuf. */
+static const char *const structured[] = {"application/json", "application/yaml"};
 
 /* The beginning of the body, for messages: as it is when it looks like JSON, else in hexadecimal. */
 static const char *summary(struct ks_request *request)
@@ -179,6 +184,41 @@ static int read_yaml_kind(struct body *b, bool strict)
 	return 0;
 }
 
+static int read_proto_kind(struct body *b)
+{
+	struct ks_proto_envelope envelope;
+	const char *message = "";
+	int result = 0;
+
+	if (!ks_proto_has(b->schema, b->schema->resources[b->resource].type))
+		result = ks_negotiate_type(&b->request->arena, (struct ks_str){0}, structured, sizeof(structured) / sizeof(*structured),
+			&b->request->status);
+	if (result < 0)
+		return 415;
+	result = ks_proto_open(b->arena, b->request->body, &envelope, &message);
+	if (result == -ENOMEM)
+		return out_of_memory(b->request);
+	if (result)
+		return refuse_unrecognized(b, "", message);
+	b->api_version = envelope.api_version;
+	b->kind = envelope.kind;
+	b->message = envelope.raw;
+	return 0;
+}
+
+static int read_kind(struct body *b, bool strict)
+{
+	switch (b->format) {
+	case KS_MEDIA_YAML:
+		return read_yaml_kind(b, strict);
+	case KS_MEDIA_PROTOBUF:
+		return read_proto_kind(b);
+	case KS_MEDIA_JSON:
+		break;
+	}
+	return read_json_kind(b);
+}
+
 static int decode_object(struct body *b, bool strict, struct ks_value *out_r)
 {
 	uint16_t type = b->schema->resources[b->resource].type;
@@ -189,6 +229,8 @@ static int decode_object(struct body *b, bool strict, struct ks_value *out_r)
 
 	if (b->format == KS_MEDIA_YAML)
 		result = ks_value_convert(b->arena, b->schema, type, flags, &b->raw, out_r, errors, &message);
+	else if (b->format == KS_MEDIA_PROTOBUF)
+		result = ks_proto_decode(b->arena, b->schema, type, KS_PROTO_COPY, b->message, out_r, &message);
 	else
 		result = ks_json_decode(b->arena, b->schema, type, flags, b->request->body.p, b->request->body.n, out_r, errors, &message);
 	if (result == -ENOMEM)
@@ -247,7 +289,7 @@ int ks_body_decode(struct ks_request *request, struct ks_arena *arena, uint16_t 
 	int code = ks_negotiate_body(&request->arena, ks_request_header(request, "content-type"), &b.format, &request->status);
 
 	if (!code)
-		code = b.format == KS_MEDIA_YAML ? read_yaml_kind(&b, strict) : read_json_kind(&b);
+		code = read_kind(&b, strict);
 	if (!code)
 		code = check_kind(&b);
 	if (!code)

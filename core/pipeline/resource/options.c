@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "core/api/json.h"
+#include "core/api/proto.h"
 #include "core/api/quote.h"
 #include "core/api/yaml.h"
 #include "core/pipeline/server.h"
@@ -240,6 +241,7 @@ static int decode_delete_options(struct ks_request *request, struct ks_value *ou
 	const struct ks_schema *s = request->server->schema;
 	uint16_t type = ks_schema_find_type(s, "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
 	enum ks_media_format format = KS_MEDIA_JSON;
+	struct ks_proto_envelope envelope;
 	struct ks_value raw;
 	const char *message = NULL;
 	int code = ks_negotiate_body(&request->arena, ks_request_header(request, "content-type"), &format, &request->status);
@@ -251,6 +253,10 @@ static int decode_delete_options(struct ks_request *request, struct ks_value *ou
 		result = ks_yaml_decode(&request->arena, request->body.p, request->body.n, &raw, NULL, &message);
 		if (!result)
 			result = ks_value_convert(&request->arena, s, type, 0, &raw, out_r, NULL, &message);
+	} else if (format == KS_MEDIA_PROTOBUF) {
+		result = ks_proto_open(&request->arena, request->body, &envelope, &message);
+		if (!result)
+			result = ks_proto_decode(&request->arena, s, type, KS_PROTO_COPY, envelope.raw, out_r, &message);
 	} else {
 		result = ks_json_decode(&request->arena, s, type, 0, request->body.p, request->body.n, out_r, NULL, &message);
 	}
