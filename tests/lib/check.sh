@@ -11,10 +11,6 @@ failed=0
 PATH=${KS_TOOLS:-$source_dir/build/tools}/bin:$PATH
 export HOME=$test_dir
 
-quickstart() {
-	"$source_dir/etc/quickstart" --state "$test_dir/state" "$@"
-}
-
 # start_server [quickstart's options]: a free port, or the one that it had before.
 start_server() {
 	quickstart --detach --port "${port:-0}" "$@" >"$test_dir/start.log" 2>&1 || { cat "$test_dir/start.log" && exit 1; }
@@ -78,7 +74,12 @@ eventually() {
 	CHECK_SECONDS=$((seconds + 5)) check "$name" bash -c 'end=$((SECONDS + $1)); shift; until "$@"; do [ $SECONDS -lt $end ] || exit 1; sleep 0.05; done' - "$seconds" "$@"
 }
 
+# Programs, so that checks can call them: quickstart [OPTIONS], says PATTERN FAILS COMMAND...
 mkdir -p "$test_dir/bin"
+cat >"$test_dir/bin/quickstart" <<EOF
+#!/bin/sh
+exec "$source_dir/etc/quickstart" --state "$test_dir/state" "\$@"
+EOF
 cat >"$test_dir/bin/says" <<'EOF'
 #!/bin/bash
 # says PATTERN FAILS COMMAND...
@@ -90,5 +91,5 @@ printf '%s\n' "$out"
 [ "$((status != 0))" = "$fails" ] || { echo "(exit status $status)" && exit 1; }
 grep -Eq -- "$pattern" <<<"$out" || { echo "(nothing matches $pattern)" && exit 1; }
 EOF
-chmod +x "$test_dir/bin/says"
+chmod +x "$test_dir"/bin/*
 PATH=$test_dir/bin:$PATH
