@@ -5,6 +5,7 @@
 
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
+#include "core/registry/validate/kinds.h"
 
 /* -- volumes ------------------------------------------------------------------------------------------------------ */
 
@@ -50,12 +51,14 @@ const struct ks_strategy ks_strategy_persistentvolumes = {
 	.flags = KS_STRATEGY_RETURNS_DELETED,
 	.prepare_create = volume_create,
 	.prepare_update = volume_update,
+	.validate = ks_validate_persistentvolume,
 };
 
 const struct ks_strategy ks_strategy_persistentvolumeclaims = {
 	.group = "", .resource = "persistentvolumeclaims",
 	.flags = KS_STRATEGY_RETURNS_DELETED,
 	.prepare_create = claim_create,
+	.validate = ks_validate_persistentvolumeclaim,
 };
 
 /* -- policies ----------------------------------------------------------------------------------------------------- */

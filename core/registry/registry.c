@@ -4,6 +4,7 @@
 #include "core/registry/registry.h"
 
 #include "core/registry/strategies.h"
+#include "core/registry/validate/kinds.h"
 
 #define RBAC "rbac.authorization.k8s.io"
 #define STORAGE "storage.k8s.io"
@@ -38,12 +39,12 @@ static const struct ks_strategy plain[] = {
 	{.group = "node.k8s.io", .resource = "runtimeclasses", .flags = KS_STRATEGY_NEEDS_REVISION},
 	{.group = "discovery.k8s.io", .resource = "endpointslices", .generation = KS_GENERATION_CONTENT},
 	{.group = "apiregistration.k8s.io", .resource = "apiservices", .flags = KS_STRATEGY_NEEDS_REVISION, .names = KS_NAME_PATH},
-	{.group = STORAGE, .resource = "storageclasses", .flags = KS_STRATEGY_RETURNS_DELETED},
-	{.group = STORAGE, .resource = "volumeattachments", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION},
-	{.group = STORAGE, .resource = "csidrivers", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION},
-	{.group = STORAGE, .resource = "csinodes", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION},
-	{.group = STORAGE, .resource = "csistoragecapacities", .flags = KS_STRATEGY_NEEDS_REVISION},
-	{.group = STORAGE, .resource = "volumeattributesclasses", .flags = KS_STRATEGY_RETURNS_DELETED},
+	{.group = STORAGE, .resource = "storageclasses", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_storageclass},
+	{.group = STORAGE, .resource = "volumeattachments", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_volumeattachment},
+	{.group = STORAGE, .resource = "csidrivers", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_csidriver},
+	{.group = STORAGE, .resource = "csinodes", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_csinode},
+	{.group = STORAGE, .resource = "csistoragecapacities", .flags = KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_csistoragecapacity},
+	{.group = STORAGE, .resource = "volumeattributesclasses", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_volumeattributesclass},
 	{.group = ADMISSION, .resource = "validatingwebhookconfigurations", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_CONTENT},
 	{.group = ADMISSION, .resource = "mutatingwebhookconfigurations", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_CONTENT},
 	{.group = ADMISSION, .resource = "validatingadmissionpolicies", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},
