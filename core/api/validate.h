@@ -121,6 +121,16 @@ bool ks_value_same(const struct ks_value *a, const struct ks_value *b);
 /* Is it one of the texts? `set` ends with NULL. */
 bool ks_str_in(struct ks_str text, const char *const *set);
 
+/* Texts that were seen before; no allocation for the first few. */
+struct ks_seen {
+	struct ks_str first[8];
+	struct ks_str *table; /* open addresses, when there are more */
+	uint32_t n, size;
+};
+/* False when it was there already. */
+bool ks_seen_add(struct ks_check *c, struct ks_seen *seen, struct ks_str text);
+bool ks_seen_has(const struct ks_seen *seen, struct ks_str text);
+
 /* -- what is wrong ----------------------------------------------------------------------------------------------- */
 
 /*
@@ -137,9 +147,11 @@ void ks_err_type_invalid(struct ks_check *c, const struct ks_path *path, const c
 void ks_err_forbidden(struct ks_check *c, const struct ks_path *path, const char *name, const char *detail);
 /* `supported` ends with NULL and is shown in its order: sort it where upstream does. */
 void ks_err_not_supported(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const char *const *supported);
+/* The value in `literal`, just as it is to be printed. */
+void ks_err_not_supported_literal(struct ks_check *c, const struct ks_path *path, const char *name, const char *literal, const char *const *supported);
 void ks_err_duplicate(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *value);
 void ks_err_duplicate_text(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
-void ks_err_not_found(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
+void ks_err_not_found(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const char *detail);
 void ks_err_too_long(struct ks_check *c, const struct ks_path *path, const char *name, int64_t max_bytes);
 void ks_err_too_long_characters(struct ks_check *c, const struct ks_path *path, const char *name, int64_t max);
 void ks_err_too_many(struct ks_check *c, const struct ks_path *path, const char *name, int64_t actual, int64_t max);

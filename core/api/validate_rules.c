@@ -12,18 +12,14 @@ struct subject {
 
 static void check_unique(struct ks_check *c, const struct ks_path *path, const struct ks_value *list, const char *key)
 {
-	for (uint32_t i = 1; i < ks_value_count(list) && list->kind == KS_LIST; i++) {
+	struct ks_seen seen = {.n = 0};
+
+	for (uint32_t i = 0; list->kind == KS_LIST && i < list->n; i++) {
 		struct ks_path item = ks_path_index(path, i);
 		struct ks_str own = ks_value_str(key ? ks_value_get(c->schema, &list->items[i], key) : &list->items[i]);
 
-		for (uint32_t k = 0; k < i; k++) {
-			struct ks_str other = ks_value_str(key ? ks_value_get(c->schema, &list->items[k], key) : &list->items[k]);
-
-			if (!ks_str_eq(own, other))
-				continue;
+		if (!ks_seen_add(c, &seen, own))
 			ks_err_duplicate_text(c, &item, key, own);
-			break;
-		}
 	}
 }
 
