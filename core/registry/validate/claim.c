@@ -87,6 +87,11 @@ static void check_spec(struct ks_check *c, const struct ks_path *path, const str
 		ks_check_name(c, path, "volumeAttributesClassName", KS_NAME_DNS1123_SUBDOMAIN, attributes);
 }
 
+void ks_check_claim_spec(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec)
+{
+	check_spec(c, path, spec, false, 0);
+}
+
 /* -- update ------------------------------------------------------------------------------------------------------- */
 
 struct update {

@@ -11,5 +11,7 @@ void ks_check_volume_spec(struct ks_check *c, const struct ks_path *path, const 
 bool ks_check_volume_sources(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, struct ks_str name, bool has_affinity);
 /* Access modes of volumes and claims, but not that there are any. */
 void ks_check_access_modes(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec);
+/* A PersistentVolumeClaimSpec in a template: of a volume, or of a stateful set. */
+void ks_check_claim_spec(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec);
 
 #endif
