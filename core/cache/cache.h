@@ -67,6 +67,14 @@ struct ks_representation {
 	bool rv_comma;
 };
 int ks_object_representation(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_representation *out_r);
+/* The same in protobuf, made on first use and kept: what is in the metadata message without resourceVersion (`meta_n` bytes; the field goes to
+ * `rv_at` in them), and behind it the rest of the object's message. -EINVAL when the kind has no such form. */
+struct ks_proto_representation {
+	struct ks_bytes *bytes;
+	uint32_t meta_n, rv_at;
+};
+int ks_object_proto(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_proto_representation *out_r)
+	__attribute__((warn_unused_result));
 /* Decodes the object (storage version) into a tree, resourceVersion set. Texts may point into the object's bytes: hold a reference. */
 int ks_object_tree(const struct ks_object *object, const struct ks_schema *schema, struct ks_arena *arena, struct ks_value *out_r);
 /* Converter between served versions of a group, set once at start by the registry. Default: only apiVersion and kind differ. */
@@ -129,6 +137,8 @@ struct ks_cursor {
 };
 void ks_cursor_init(struct ks_cursor *cursor, const struct ks_snapshot *snapshot, struct ks_str ns, struct ks_str start);
 struct ks_object *ks_cursor_next(struct ks_cursor *cursor); /* NULL: the end */
+/* How many more it would give; found in the tree's counts, without a walk. */
+uint64_t ks_cursor_left(const struct ks_cursor *cursor);
 
 /* Posts `task` to `loop` once the resource has reached `revision` (at once if it has). Cancelled with ks_cache_unwait: true when the task will not
  * run. */

@@ -160,3 +160,25 @@ struct ks_object *ks_cursor_next(struct ks_cursor *cursor)
 	}
 	return object;
 }
+
+/* No name has such a byte: it stands behind all of its namespace. */
+static uint64_t end_of(const struct ks_cursor *cursor)
+{
+	const struct ks_tree_node *top = cursor->stack[0];
+
+	if (!cursor->single_namespace)
+		return ks_tree_before(top, top->n);
+	return ks_tree_rank(top, cursor->ns, KS_STR_LIT("\xff"));
+}
+
+uint64_t ks_cursor_left(const struct ks_cursor *cursor)
+{
+	uint64_t at = 0, end;
+
+	if (cursor->depth == 0)
+		return 0;
+	for (int i = 0; i < cursor->depth; i++)
+		at += ks_tree_before(cursor->stack[i], cursor->at[i]);
+	end = end_of(cursor);
+	return end > at ? end - at : 0;
+}

@@ -24,7 +24,7 @@ int ks_tree_compare(struct ks_str ns, struct ks_str name, const struct ks_object
 {
 	int c = 0;
 
-	if (ns.n != object->ns.n || memcmp(ns.p, object->ns.p, ns.n) != 0)
+	if (ns.n != object->ns.n || (ns.n && memcmp(ns.p, object->ns.p, ns.n) != 0))
 		c = compare_namespaces(ns, object->ns);
 	if (!c)
 		c = ks_str_cmp(name, object->name);
@@ -75,6 +75,43 @@ struct ks_object *ks_tree_find(const struct ks_tree_node *top, struct ks_str ns,
 	return top->objects[place];
 }
 
+/* -- counting --------------------------------------------------------------------------------------------------- */
+
+static uint32_t total_of(const struct ks_tree_node *node)
+{
+	return node->level == 0 ? node->n : node->below;
+}
+
+uint64_t ks_tree_before(const struct ks_tree_node *node, unsigned at)
+{
+	uint64_t total = 0;
+
+	if (node->level == 0)
+		return at;
+	for (unsigned i = 0; i < at; i++)
+		total += total_of(node->child[i]);
+	return total;
+}
+
+uint64_t ks_tree_rank(const struct ks_tree_node *top, struct ks_str ns, struct ks_str name)
+{
+	uint64_t rank = 0;
+
+	while (top && top->level > 0) {
+		unsigned at = ks_tree_child_of(top, ns, name);
+
+		rank += ks_tree_before(top, at);
+		top = top->child[at];
+	}
+	return top ? rank + ks_tree_place_of(top, ns, name) : 0;
+}
+
+static void count_again(struct ks_tree_node *node)
+{
+	if (node->level > 0)
+		node->below = (uint32_t)ks_tree_before(node, node->n);
+}
+
 /* -- nodes ------------------------------------------------------------------------------------------------------ */
 
 /* Enough for one edit: each level may be copied, split (or joined with a copied neighbour), and the tree may grow by one. */
@@ -117,6 +154,7 @@ static struct ks_tree_node *take_node(struct ks_tree_edit *edit, uint16_t level)
 	node->born = edit->version;
 	node->n = 0;
 	node->level = level;
+	node->below = 0;
 	node->next = NULL;
 	if (edit->version == KS_TREE_PRIVATE) {
 		node->next = edit->own;
@@ -160,6 +198,7 @@ static struct ks_tree_node *own_node(struct ks_tree_edit *edit, struct ks_tree_n
 		return old;
 	copy = take_node(edit, old->level);
 	copy->n = old->n;
+	copy->below = old->below;
 	if (old->level == 0) {
 		memcpy(copy->objects, old->objects, old->n * sizeof(old->objects[0]));
 	} else {
@@ -239,16 +278,19 @@ static void set_place(struct ks_tree_node *node, unsigned at, struct ks_object *
 static struct ks_tree_node *insert(
 	struct ks_tree_edit *edit, struct ks_tree_node *node, unsigned at, struct ks_object *object, struct ks_tree_node *child)
 {
-	struct ks_tree_node *right = NULL;
+	struct ks_tree_node *right;
 
-	if (node->n == capacity_of(node)) {
-		right = split(edit, node, at);
-		if (at >= node->n) {
-			at -= node->n;
-			node = right;
-		}
+	if (node->n < capacity_of(node)) {
+		set_place(node, at, object, child);
+		return NULL;
 	}
-	set_place(node, at, object, child);
+	right = split(edit, node, at);
+	if (at >= node->n)
+		set_place(right, at - node->n, object, child);
+	else
+		set_place(node, at, object, child);
+	count_again(node);
+	count_again(right);
 	return right;
 }
 
@@ -273,6 +315,7 @@ static struct ks_tree_node *put_below(struct ks_tree_edit *edit, struct ks_tree_
 		return put_leaf(edit, node, object, previous);
 	at = ks_tree_child_of(node, object->ns, object->name);
 	right = put_below(edit, &node->child[at], object, previous);
+	node->below += *previous == NULL;
 	node->first[at] = first_of(node->child[at]);
 	if (!right)
 		return NULL;
@@ -285,6 +328,7 @@ static void grow(struct ks_tree_edit *edit, struct ks_tree_node *right)
 
 	set_place(top, 0, first_of(edit->top), edit->top);
 	set_place(top, 1, first_of(right), right);
+	count_again(top);
 	edit->top = top;
 }
 
@@ -334,6 +378,7 @@ static void join(struct ks_tree_edit *edit, struct ks_tree_node *node, unsigned 
 		return;
 	left = own_node(edit, &node->child[at]);
 	move_tail(right, 0, left);
+	count_again(left);
 	drop_node(edit, right);
 	shift(node, at + 1, -1);
 }
@@ -349,6 +394,7 @@ static void remove_below(struct ks_tree_edit *edit, struct ks_tree_node **link, 
 	}
 	at = ks_tree_child_of(node, ns, name);
 	remove_below(edit, &node->child[at], ns, name);
+	node->below--;
 	join(edit, node, at);
 }
 
@@ -420,6 +466,7 @@ static struct ks_tree_node *build_level(struct ks_tree_edit *edit, struct ks_obj
 		}
 		node->first[node->n] = first_of(below);
 		node->child[node->n++] = below;
+		node->below += total_of(below);
 		below = below->next;
 	}
 	if (node)

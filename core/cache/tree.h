@@ -8,7 +8,7 @@
  * The order is that of the store's keys ("namespace/name" as bytes), so that pages and
  * continue tokens agree with any other server on the same store.
  *
- * There are no counts in nodes. Versions number the states of a resource; a node or
+ * Nodes have no reference counts. Versions number the states of a resource; a node or
  * object is part of the versions from its birth until the version that let it go, and is
  * freed when no state in between is looked at any more (see root.c).
  */
@@ -27,6 +27,7 @@ struct ks_tree_node { /* 512 bytes with the allocator's header */
 	struct ks_tree_node *next; /* in the list of spare, own or garbage nodes; readers don't look at it */
 	uint16_t n;
 	uint16_t level; /* 0: a leaf */
+	uint32_t below; /* objects below an inner node */
 	union {
 		struct ks_object *objects[KS_TREE_LEAF];
 		struct {
@@ -82,6 +83,10 @@ struct ks_object *ks_tree_find(const struct ks_tree_node *top, struct ks_str ns,
 int ks_tree_compare(struct ks_str ns, struct ks_str name, const struct ks_object *object);
 /* Index of the child that the key belongs to, of an inner node. */
 unsigned ks_tree_child_of(const struct ks_tree_node *node, struct ks_str ns, struct ks_str name);
+/* Objects of the tree in front of the key, without walking over them. */
+uint64_t ks_tree_rank(const struct ks_tree_node *top, struct ks_str ns, struct ks_str name);
+/* Objects in front of place `at` of the node. */
+uint64_t ks_tree_before(const struct ks_tree_node *node, unsigned at);
 /* First place in a leaf whose object isn't before the key. */
 unsigned ks_tree_place_of(const struct ks_tree_node *node, struct ks_str ns, struct ks_str name);
 

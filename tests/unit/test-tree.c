@@ -109,8 +109,10 @@ static void check_snapshot(const struct ks_snapshot *snapshot, const struct mode
 	qsort(placed, n, sizeof(*placed), compare_placed);
 	assert_int_equal(snapshot->count, n);
 	ks_cursor_init(&cursor, snapshot, (struct ks_str){0}, (struct ks_str){0});
+	assert_int_equal(ks_cursor_left(&cursor), n);
 	while ((object = ks_cursor_next(&cursor))) {
 		assert_true(i < n);
+		assert_int_equal(ks_cursor_left(&cursor), n - i - 1);
 		snprintf(key, sizeof(key), "%.*s/%.*s", (int)object->ns.n, object->ns.p, (int)object->name.n, object->name.p);
 		assert_string_equal(key, placed[i].key);
 		assert_int_equal(object->revision, placed[i].revision);
@@ -283,11 +285,14 @@ static unsigned walk(const struct ks_snapshot *snapshot, const char *ns, const c
 	struct ks_cursor cursor;
 	struct ks_object *object;
 	unsigned n = 0;
+	uint64_t left;
 
 	ks_cursor_init(&cursor, snapshot, ks_str_from(ns), ks_str_from(start));
+	left = ks_cursor_left(&cursor);
 	while ((object = ks_cursor_next(&cursor)))
 		if (n++ == 0)
 			snprintf(first, 64, "%.*s/%.*s", (int)object->ns.n, object->ns.p, (int)object->name.n, object->name.p);
+	assert_int_equal(left, n);
 	return n;
 }
 

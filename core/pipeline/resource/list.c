@@ -120,6 +120,7 @@ static enum ks_stage_result step_gather(struct list *l)
 	bool counts = !l->options.labels && !l->options.n_fields;
 	uint32_t budget = SLICE_OBJECTS;
 	struct ks_object *object;
+	int64_t left;
 
 	while ((object = ks_source_next(&l->source, &budget))) {
 		if (l->n < (uint64_t)l->options.limit) {
@@ -128,14 +129,15 @@ static enum ks_stage_result step_gather(struct list *l)
 			continue;
 		}
 		l->rest++;
-		/* With a selector, or when the number is known otherwise, one more is enough. */
-		if (!counts || ks_source_total(&l->source) >= 0)
+		/* With a selector, or when the rest is known otherwise, one more is enough. */
+		left = counts ? ks_source_left(&l->source) : 0;
+		if (left >= 0) {
+			l->rest += (uint64_t)left;
 			break;
+		}
 	}
 	if (!object && !budget)
 		return yield(l);
-	if (l->rest && counts && ks_source_total(&l->source) >= 0)
-		l->rest = (uint64_t)ks_source_total(&l->source) - l->n;
 	l->full = true;
 	l->step = step_build;
 	return KS_STAGE_NEXT;

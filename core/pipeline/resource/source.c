@@ -225,9 +225,11 @@ bool ks_source_is_cut(const struct ks_source *s)
 	return s->from_store && s->list.more && !s->list.count;
 }
 
-int64_t ks_source_total(const struct ks_source *s)
+int64_t ks_source_left(const struct ks_source *s)
 {
-	if (s->from_store)
-		return s->list.count ? (int64_t)s->list.count : s->list.more ? -1 : (int64_t)s->list.n;
-	return s->has_snapshot && !s->filter.ns.n && !s->start.n ? (int64_t)s->snapshot.count : -1;
+	if (!s->from_store)
+		return (int64_t)ks_cursor_left(&s->cursor);
+	if (s->list.count)
+		return (int64_t)s->list.count - (int64_t)s->at;
+	return s->list.more ? -1 : (int64_t)(s->list.n - s->at);
 }

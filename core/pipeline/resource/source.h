@@ -34,8 +34,8 @@ enum ks_stage_result ks_source_open(struct ks_source *source);
 void ks_source_close(struct ks_source *source);
 /* The next object that passes the filter, borrowed until the next call; NULL at the end, or when `*budget` (objects looked at) is used up. */
 struct ks_object *ks_source_next(struct ks_source *source, uint32_t *budget);
-/* All objects of the state (from the start of the walk), when that is known without walking; else -1. */
-int64_t ks_source_total(const struct ks_source *source);
+/* Objects behind the one that was given last, whether they pass the filter or not; -1: not known without walking. */
+int64_t ks_source_left(const struct ks_source *source);
 /* There is more than the walk will show, and nobody knows how much. */
 bool ks_source_is_cut(const struct ks_source *source);
 
