@@ -21,6 +21,15 @@ import tempfile
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
 
+def is_alive(pid):
+    """One that has ended but was not waited for has no program any more."""
+    try:
+        os.readlink("/proc/%d/exe" % pid)
+        return True
+    except OSError:
+        return False
+
+
 class Server:
     def __init__(self, config=None, state=None, wrapper=()):
         self.state = state or tempfile.mkdtemp(prefix="keelson-test-")
@@ -65,7 +74,7 @@ class Server:
         """As a crash: kill -9, and waits until the process is gone."""
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
-        while os.path.exists("/proc/%d/exe" % pid) and os.path.realpath("/proc/%d/exe" % pid).endswith("keelson"):
+        while is_alive(pid):
             os.sched_yield()
 
     def restart(self):
