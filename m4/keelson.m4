@@ -46,7 +46,16 @@ AS_IF([test -z "$ks_sanitize"], [ks_common="$ks_common -fstack-protector-strong 
   *) ks_common="$ks_common -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2" ;;
   esac])
 KS_CFLAGS="-std=gnu11 -fPIC $ks_common $ks_sanitize -Wstrict-prototypes -Wmissing-prototypes"
-KS_CXXFLAGS="-std=c++17 -fPIC $ks_common $ks_sanitize"
+# What clang checks in C++ alone needs its C++ run-time library, and the server is linked as C.
+ks_sanitize_cxx=$ks_sanitize
+AS_IF([test "$enable_sanitizers" = yes], [
+  AC_MSG_CHECKING([whether the compiler takes -fno-sanitize=function])
+  ks_saved_cflags=$CFLAGS
+  CFLAGS="-Werror -fno-sanitize=function"
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM()],
+    [AC_MSG_RESULT([yes]); ks_sanitize_cxx="$ks_sanitize -fno-sanitize=function,vptr"], [AC_MSG_RESULT([no])])
+  CFLAGS=$ks_saved_cflags])
+KS_CXXFLAGS="-std=c++17 -fPIC $ks_common $ks_sanitize_cxx"
 KS_LDFLAGS="$ks_sanitize -Wl,-z,relro -Wl,-z,now"
 KS_PIE_LDFLAGS="-pie"
 AC_SUBST([KS_CFLAGS])
