@@ -124,9 +124,15 @@ void ks_thread_enter_cache(void)
 	entered = true;
 }
 
+/* The cache may be asked by threads that have entered it: workers and executors have, others visit. */
+static bool must_visit(const struct ks_op *op)
+{
+	return !entered && !(op->loop && ks_loop_is_current(op->loop));
+}
+
 static struct ks_object *get_object(struct ks_cache_resource *cached, struct ks_op *op, struct ks_str ns, struct ks_str name)
 {
-	bool visit = !entered && !(op->loop && ks_loop_is_current(op->loop));
+	bool visit = must_visit(op);
 	struct ks_object *object;
 
 	if (visit)
@@ -142,19 +148,28 @@ static void unref_object(void *object)
 	ks_object_unref(object);
 }
 
-static int cached_get(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view namespace_,
-	struct ks_view name, struct ks_val *value)
+/* NULL: the server keeps no such resource. */
+static struct ks_cache_resource *find_cached(const struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource,
+	uint16_t *index_r)
 {
 	const struct ks_plugins *plugins = op->instance->plugins;
 	const struct ks_schema *schema = plugins->options.schema;
-	uint16_t index = schema ? ks_find_resource(schema, group, version, resource) : KS_NO_RESOURCE;
-	struct ks_cache_resource *cached;
+
+	*index_r = schema ? ks_find_resource(schema, group, version, resource) : KS_NO_RESOURCE;
+	if (*index_r == KS_NO_RESOURCE || !plugins->cache)
+		return NULL;
+	return ks_cache_find(plugins->cache, *index_r);
+}
+
+static int cached_get(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view namespace_,
+	struct ks_view name, struct ks_val *value)
+{
+	const struct ks_schema *schema = op->instance->plugins->options.schema;
+	uint16_t index;
+	struct ks_cache_resource *cached = find_cached(op, group, version, resource, &index);
 	struct ks_object *object;
 	struct ks_value *root;
 
-	if (index == KS_NO_RESOURCE || !plugins->cache)
-		return KS_ERR_UNAVAILABLE;
-	cached = ks_cache_find(plugins->cache, index);
 	if (!cached)
 		return KS_ERR_UNAVAILABLE;
 	object = get_object(cached, op, ks_str_of_view(namespace_), ks_str_of_view(name));
@@ -167,6 +182,52 @@ static int cached_get(struct ks_op *op, struct ks_view group, struct ks_view ver
 		return ks_op_fail(op, KS_ERR, "an object of the cache could not be read");
 	*value = ks_val_of(schema, root);
 	return 1;
+}
+
+/* One after the other, each in the memory of the one before. */
+static int emit_objects(struct ks_op *op, uint16_t index, const struct ks_snapshot *snapshot, struct ks_str ns,
+	int (*emit)(void *arg, struct ks_val object), void *arg)
+{
+	const struct ks_schema *schema = op->instance->plugins->options.schema;
+	struct ks_arena arena;
+	struct ks_cursor cursor;
+	struct ks_object *object;
+	int result = KS_DONE, enough = 0;
+
+	ks_arena_init(&arena, 0);
+	ks_cursor_init(&cursor, snapshot, ns, (struct ks_str){0});
+	while (!enough && result == KS_DONE && (object = ks_cursor_next(&cursor))) {
+		struct ks_value root = {0};
+
+		ks_arena_reset(&arena);
+		if (ks_object_value(object, schema, index, 0, &arena, &root) < 0)
+			result = ks_op_fail(op, KS_ERR, "an object of the cache could not be read");
+		else
+			enough = emit(arg, ks_val_of(schema, &root));
+	}
+	ks_arena_fini(&arena);
+	return result;
+}
+
+static int cached_list(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view namespace_,
+	int (*emit)(void *arg, struct ks_val object), void *arg)
+{
+	uint16_t index;
+	struct ks_cache_resource *cached = find_cached(op, group, version, resource, &index);
+	bool visit = must_visit(op);
+	struct ks_snapshot snapshot;
+	int result;
+
+	if (!cached)
+		return KS_ERR_UNAVAILABLE;
+	if (visit)
+		ks_cache_thread_enter();
+	ks_cache_snapshot(cached, &snapshot);
+	result = emit_objects(op, index, &snapshot, ks_str_of_view(namespace_), emit, arg);
+	ks_snapshot_release(&snapshot);
+	if (visit)
+		ks_cache_thread_leave();
+	return result;
 }
 
 /* -- metrics -- */
@@ -259,5 +320,6 @@ void ks_services_fill(struct ks_host *host, struct ks_instance *instance)
 		.equal_constant_time = equal_constant_time,
 		.wipe = wipe,
 		.set_ready = set_ready,
+		.cached_list = cached_list,
 	};
 }

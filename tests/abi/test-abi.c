@@ -127,7 +127,7 @@ AT(struct ks_write, parent, 120);
 AT(struct ks_write, done, 128);
 AT(struct ks_write, arg, 136);
 
-SIZE(struct ks_host, 232);
+SIZE(struct ks_host, 240);
 AT(struct ks_host, size, 0);
 AT(struct ks_host, abi_major, 4);
 AT(struct ks_host, abi_minor, 6);
@@ -159,6 +159,7 @@ AT(struct ks_host, metric_set, 200);
 AT(struct ks_host, equal_constant_time, 208);
 AT(struct ks_host, wipe, 216);
 AT(struct ks_host, set_ready, 224);
+AT(struct ks_host, cached_list, 232);
 
 SIZE(struct ks_authn_request, 96);
 AT(struct ks_authn_request, size, 0);

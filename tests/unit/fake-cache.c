@@ -174,6 +174,19 @@ int ks_fake_cached_get(struct ks_op *op, struct ks_view group, struct ks_view ve
 	return 0;
 }
 
+int ks_fake_cached_list(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view ns,
+	int (*emit)(void *arg, struct ks_val object), void *arg)
+{
+	const struct ks_fake_object *o;
+
+	(void)version;
+	for (o = op->fake->objects; o; o = o->next)
+		if (view_is(group, o->group) && view_is(resource, o->resource) && (ns.n == 0 || view_is(ns, meta(o, "namespace"))) &&
+		    emit(arg, ks_fake_value_of(o->object)))
+			break;
+	return KS_DONE;
+}
+
 /* -- writes ----------------------------------------------------------------------------------------------------- */
 
 static struct ks_view move_view(char **at, struct ks_view v)

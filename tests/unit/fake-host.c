@@ -404,6 +404,7 @@ struct ks_fake_host *ks_fake_host_new(const char *instance)
 		.cached_get = ks_fake_cached_get, .write = ks_fake_write,
 		.metric = host_metric, .metric_add = metric_add, .metric_set = metric_set,
 		.equal_constant_time = equal_constant_time, .wipe = wipe, .set_ready = set_ready,
+		.cached_list = ks_fake_cached_list,
 	};
 	return fake;
 }

@@ -120,6 +120,8 @@ struct ks_informer *ks_fake_informer(const struct ks_host *host, struct ks_view 
 int ks_fake_informer_synced(const struct ks_informer *informer);
 int ks_fake_cached_get(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view ns, struct ks_view name,
 	struct ks_val *object);
+int ks_fake_cached_list(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view ns,
+	int (*emit)(void *arg, struct ks_val object), void *arg);
 int ks_fake_write(const struct ks_host *host, const struct ks_write *write);
 
 #endif

@@ -327,6 +327,52 @@ static int get_cached(struct test_instance *self, struct ks_op *op, const struct
 	return KS_DONE;
 }
 
+struct seen {
+	const struct ks_value_ops *values;
+	char names[64];
+	size_t most;
+};
+
+static int note_name(void *arg, struct ks_val object)
+{
+	struct seen *seen = arg;
+	struct ks_view name = seen->values->string(seen->values->member(seen->values->member(object, view("metadata")), view("name")));
+	size_t n = strlen(seen->names);
+
+	snprintf(seen->names + n, sizeof(seen->names) - n, "%.*s ", (int)name.n, name.p);
+	return --seen->most == 0;
+}
+
+static int list_cached(struct test_instance *self, struct ks_op *op, const struct ks_admission_request *request,
+	struct ks_admission_result *result)
+{
+	const struct ks_host *h = self->host;
+	struct seen all = {h->values, "", 9}, first = {h->values, "", 1};
+
+	(void)request;
+	(void)result;
+	MUST(h->cached_list(op, view(""), view("v1"), view("configmaps"), view(""), note_name, &all) == KS_DONE);
+	MUST(strcmp(all.names, "one two ") == 0);
+	MUST(h->cached_list(op, view(""), view("v1"), view("configmaps"), view(""), note_name, &first) == KS_DONE);
+	MUST(strcmp(first.names, "one ") == 0);
+	MUST(h->cached_list(op, view("no.such"), view(""), view("things"), view(""), note_name, &first) < 0);
+	return KS_DONE;
+}
+
+static void objects_of_the_cache_are_listed_in_order(void **state)
+{
+	struct try t;
+	int before;
+
+	(void)state;
+	small_cache_put("ns", "one", "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"one\",\"namespace\":\"ns\"}}");
+	small_cache_put("ns", "two", "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"two\",\"namespace\":\"ns\"}}");
+	before = small_cache_references();
+	mutate(&t, POD(ONE), list_cached);
+	assert_int_equal(small_cache_references(), before);
+	ks_op_fini(&t.op);
+}
+
 static void objects_of_the_cache_live_as_long_as_the_operation(void **state)
 {
 	struct try t;
@@ -354,6 +400,7 @@ int main(void)
 		BORDER_TEST(edits_of_a_call_that_fails_or_denies_are_dropped),
 		BORDER_TEST(edits_are_checked_against_the_type),
 		BORDER_TEST(edits_are_bounded),
+		BORDER_TEST(objects_of_the_cache_are_listed_in_order),
 		BORDER_TEST(objects_of_the_cache_live_as_long_as_the_operation),
 	};
 

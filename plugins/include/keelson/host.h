@@ -146,6 +146,11 @@ struct ks_host {
 	/* An instance that has something to finish before the server may be ready says 0 in `create` or `start`, and 1 when it is done. Any
 	 * thread. */
 	void (*set_ready)(const struct ks_host *host, int ready);
+
+	/* The objects of one namespace (empty: all there are) out of one state of the server's cache, in the order of namespace and name. `emit` gets each;
+	 * `object` is valid during the call. Not 0: enough. KS_DONE or negative. A call reads a few; what reads many keeps an informer. */
+	int (*cached_list)(struct ks_op *op, struct ks_view group, struct ks_view version, struct ks_view resource, struct ks_view namespace_,
+		int (*emit)(void *arg, struct ks_val object), void *arg);
 };
 
 #ifdef __cplusplus
