@@ -251,6 +251,26 @@ void ks_fake_op_review(struct ks_op *op, struct ks_val object)
 		op->review = copy;
 }
 
+/* json-c takes the last part of a pointer as it stands, escapes and all. 1: the part had some, and is set. */
+static int set_escaped(struct ks_op *op, char *path, struct json_object *value)
+{
+	char *last = strrchr(path, '/'), *from, *to;
+	struct json_object *parent = NULL;
+
+	if (!last || !strchr(last, '~'))
+		return 0;
+	*last++ = '\0';
+	if (json_pointer_get(op->review, path, &parent))
+		return 0;
+	for (from = to = last; *from; from++) {
+		int escaped = *from == '~' && from[1];
+
+		*to++ = (char)(!escaped ? *from : *++from == '1' ? '/' : '~');
+	}
+	*to = '\0';
+	return json_object_object_add(parent, last, value) == 0;
+}
+
 static int value_edit_set(struct ks_op *op, struct ks_view pointer, struct ks_view json)
 {
 	char *path = op_text(op, pointer), *text = op_text(op, json), *slash;
@@ -262,13 +282,15 @@ static int value_edit_set(struct ks_op *op, struct ks_view pointer, struct ks_vi
 	value = json_tokener_parse_verbose(text, &error);
 	if (error != json_tokener_success)
 		return op->fake->host.op_error(op, "not JSON: %s", text);
-	/* Objects on the way are made. */
+	/* Objects on the way are made, and a list that something is appended to. */
 	for (slash = strchr(path + (*path == '/'), '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (json_pointer_get(op->review, path, &there))
-			json_pointer_set(&op->review, path, json_object_new_object());
+			json_pointer_set(&op->review, path, strcmp(slash + 1, "-") == 0 ? json_object_new_array() : json_object_new_object());
 		*slash = '/';
 	}
+	if (set_escaped(op, path, value))
+		return KS_DONE;
 	if (json_pointer_set(&op->review, path, value)) {
 		json_object_put(value);
 		return op->fake->host.op_error(op, "no such place: %s", path);
