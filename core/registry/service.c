@@ -3,6 +3,7 @@
 #include "core/registry/service.h"
 
 #include "core/registry/strategies.h"
+#include "core/registry/validate/kinds.h"
 
 bool ks_service_is_type(struct ks_registry_context *ctx, const struct ks_value *service, const char *type)
 {
@@ -314,84 +315,6 @@ void ks_service_validate_addresses(struct ks_registry_context *ctx, const struct
 		validate_family_of_each(ctx, service, ips, status);
 }
 
-static void validate_external_name(struct ks_registry_context *ctx, const struct ks_value *service, struct ks_status *status)
-{
-	static const char *const unset[] = {"spec.clusterIPs", "spec.ipFamilies", "spec.ipFamilyPolicy"};
-	struct ks_str name = ks_kit_text(ctx, service, "spec.externalName");
-	struct ks_name_problems problems;
-
-	for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
-		if (ks_kit_at(ctx, service, unset[i]))
-			ks_cause_forbidden(status, ctx->arena, unset[i], "may not be set for ExternalName services");
-	if (!name.n) {
-		ks_cause_required(status, ctx->arena, "spec.externalName", "");
-		return;
-	}
-	if (name.p[name.n - 1] == '.')
-		name.n--;
-	ks_name_check_subdomain(name, &problems);
-	for (size_t i = 0; i < problems.n; i++)
-		ks_cause_invalid(status, ctx->arena, "spec.externalName", name, problems.items[i]);
-}
-
-static void validate_type(struct ks_registry_context *ctx, const struct ks_value *service, struct ks_status *status)
-{
-	static const char *const known[] = {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort", NULL};
-	struct ks_str type = ks_kit_text(ctx, service, "spec.type");
-
-	if (ks_service_needs_node_ports(ctx, service) && ks_service_is_headless(ctx, service))
-		ks_cause_invalid(status, ctx->arena, "spec.clusterIPs[0]", KS_STR_LIT("None"),
-			ks_kit_path(ctx, "may not be set to 'None' for %.*s services", (int)type.n, type.p));
-	if (ks_str_is(type, "ExternalName"))
-		validate_external_name(ctx, service, status);
-	if (!ks_str_is(type, "ClusterIP") && !ks_str_is(type, "ExternalName") && !ks_service_needs_node_ports(ctx, service))
-		ks_cause_unsupported(status, ctx->arena, "spec.type", type, known);
-}
-
-static void validate_ports(struct ks_registry_context *ctx, const struct ks_value *service, struct ks_status *status)
-{
-	const struct ks_value *ports = ks_kit_list(ctx, service, "spec.ports");
-
-	if (!ports && !ks_service_is_headless(ctx, service) && ks_service_needs_address(ctx, service))
-		ks_cause_required(status, ctx->arena, "spec.ports", "");
-	for (uint32_t i = 0; ports && i < ports->n; i++) {
-		int64_t port = ks_kit_int(ctx, &ports->items[i], "port", 0);
-
-		if (ports->n > 1 && !ks_kit_text(ctx, &ports->items[i], "name").n)
-			ks_cause_required(status, ctx->arena, ks_kit_path(ctx, "spec.ports[%u].name", i), "");
-		if (port < 1 || port > 65535)
-			ks_cause_invalid_int(status, ctx->arena, ks_kit_path(ctx, "spec.ports[%u].port", i), port,
-				"must be between 1 and 65535, inclusive");
-	}
-	for (uint32_t i = 0; ports && i < ports->n && ks_service_is_type(ctx, service, "ClusterIP"); i++)
-		if (ks_kit_int(ctx, &ports->items[i], "nodePort", 0))
-			ks_cause_forbidden(status, ctx->arena, ks_kit_path(ctx, "spec.ports[%u].nodePort", i),
-				"may not be used when `type` is 'ClusterIP'");
-}
-
-/* The first address of a service is its own as long as it needs one. */
-static void validate_address_update(struct ks_registry_context *ctx, const struct ks_value *service, const struct ks_value *old,
-	struct ks_status *status)
-{
-	const struct ks_value *now = ks_kit_list(ctx, service, "spec.clusterIPs"), *before = ks_kit_list(ctx, old, "spec.clusterIPs");
-
-	if (!ks_service_needs_address(ctx, service) || !ks_service_needs_address(ctx, old) || !before)
-		return;
-	if (!now || !ks_str_eq(ks_value_str(&now->items[0]), ks_value_str(&before->items[0])))
-		ks_cause_invalid_value(status, ctx->arena, ctx->schema, "spec.clusterIPs[0]", now, "may not change once set");
-}
-
-static void service_validate(struct ks_registry_context *ctx, const struct ks_value *service, const struct ks_value *old, struct ks_status *status)
-{
-	if (ctx->subresource.n)
-		return;
-	if (old)
-		validate_address_update(ctx, service, old, status);
-	validate_ports(ctx, service, status);
-	validate_type(ctx, service, status);
-	ks_service_validate_addresses(ctx, service, status);
-}
-
 const struct ks_strategy ks_strategy_services = {
 	.group = "", .resource = "services",
 	.flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN,
@@ -399,7 +322,7 @@ const struct ks_strategy ks_strategy_services = {
 	.defaults = service_defaults,
 	.prepare_create = service_prepare_create,
 	.prepare_update = service_prepare_update,
-	.validate = service_validate,
+	.validate = ks_validate_service,
 	.allocate = service_allocate,
 	.release = ks_service_release,
 };

@@ -291,15 +291,14 @@ void ks_validate_csistoragecapacity(struct ks_registry_context *ctx, const struc
 	struct ks_check c = ks_check_begin(ctx, status);
 	struct ks_path topology = ks_path_root("nodeTopology"), class = ks_path_root("storageClassName"), capacity = ks_path_root("capacity");
 
-	if (old) {
-		ks_check_slot_immutable(&c, &topology, NULL, object, old, "nodeTopology");
-		if (!ks_str_eq(KS_IN_TEXT(&c, object, "storageClassName"), KS_IN_TEXT(&c, old, "storageClassName")))
-			ks_err_invalid_text(&c, &class, NULL, KS_IN_TEXT(&c, object, "storageClassName"), "field is immutable");
-		return;
-	}
 	ks_check_label_selector(&c, &topology, NULL, KS_IN(&c, object, "nodeTopology"), 0);
 	ks_check_name(&c, &class, NULL, KS_NAME_DNS1123_SUBDOMAIN, KS_IN_TEXT(&c, object, "storageClassName"));
 	ks_check_quantity_nonnegative(&c, &capacity, NULL, KS_IN_TEXT(&c, object, "capacity"));
+	if (!old)
+		return;
+	ks_check_slot_immutable(&c, &topology, NULL, object, old, "nodeTopology");
+	if (!ks_str_eq(KS_IN_TEXT(&c, object, "storageClassName"), KS_IN_TEXT(&c, old, "storageClassName")))
+		ks_err_invalid_text(&c, &class, NULL, KS_IN_TEXT(&c, object, "storageClassName"), "field is immutable");
 }
 
 /* -- attachments -------------------------------------------------------------------------------------------------- */
@@ -362,7 +361,8 @@ void ks_validate_volumeattachment(struct ks_registry_context *ctx, const struct 
 			ks_err_invalid_slot(&c, &path, NULL, object, "spec", "field is immutable");
 		return;
 	}
-	ks_check_csi_driver_name(&c, &path, "attacher", attacher);
+	if (attacher.n)
+		ks_check_csi_driver_name(&c, &path, "attacher", attacher);
 	if (name)
 		ks_check_name(&c, &source, "persistentVolumeName", KS_NAME_DNS1123_SUBDOMAIN, ks_value_str(name));
 }

@@ -250,6 +250,27 @@ static void flex_options(struct ks_check *c, const struct ks_path *path, const s
 	}
 }
 
+/* A pointer to a text: "" is not one of those that may be said. */
+static void caching_mode(struct ks_check *c, const struct ks_path *path, const struct ks_value *value, const struct ks_value *old,
+	const struct ks_value *owner)
+{
+	static const char *const modes[] = {"None", "ReadOnly", "ReadWrite", NULL};
+
+	(void)old, (void)owner;
+	if (value)
+		ks_check_one_of(c, path, NULL, ks_value_str(value), modes);
+}
+
+static void disk_kind(struct ks_check *c, const struct ks_path *path, const struct ks_value *value, const struct ks_value *old,
+	const struct ks_value *owner)
+{
+	static const char *const kinds[] = {"Dedicated", "Managed", "Shared", NULL};
+
+	(void)old, (void)owner;
+	if (value)
+		ks_check_one_of(c, path, NULL, ks_value_str(value), kinds);
+}
+
 static void azure_disk_uri(struct ks_check *c, const struct ks_path *path, const struct ks_value *value, const struct ks_value *old,
 	const struct ks_value *owner)
 {
@@ -269,8 +290,6 @@ static void azure_disk_uri(struct ks_check *c, const struct ks_path *path, const
 /* -- rows --------------------------------------------------------------------------------------------------------- */
 
 static const char *const host_path_types[] = {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket", NULL};
-static const char *const caching_modes[] = {"None", "ReadOnly", "ReadWrite", NULL};
-static const char *const disk_kinds[] = {"Dedicated", "Managed", "Shared", NULL};
 
 KS_RULES(host_path_rules, {"path", KS_RULE_HOOK, .hook = local_path}, {"type", KS_RULE_ENUM, .set = host_path_types});
 KS_RULES(gce_rules, {"pdName", KS_RULE_PRESENT, .required = true}, {"partition", KS_RULE_RANGE, .min = 0, .max = 255});
@@ -293,7 +312,7 @@ KS_RULES(vsphere_rules, {"volumePath", KS_RULE_PRESENT, .required = true});
 KS_RULES(photon_rules, {"pdID", KS_RULE_PRESENT, .required = true});
 KS_RULES(portworx_rules, {"volumeID", KS_RULE_PRESENT, .required = true});
 KS_RULES(azure_disk_rules, {"diskName", KS_RULE_PRESENT, .required = true}, {"diskURI", KS_RULE_PRESENT, .required = true},
-	{"cachingMode", KS_RULE_ENUM, .set = caching_modes}, {"kind", KS_RULE_ENUM, .set = disk_kinds},
+	{"cachingMode", KS_RULE_HOOK, .hook = caching_mode}, {"kind", KS_RULE_HOOK, .hook = disk_kind},
 	{"diskURI", KS_RULE_HOOK, .hook = azure_disk_uri});
 KS_RULES(scaleio_rules, {"gateway", KS_RULE_PRESENT, .required = true}, {"system", KS_RULE_PRESENT, .required = true},
 	{"volumeName", KS_RULE_PRESENT, .required = true});
