@@ -94,10 +94,12 @@ static inline struct ks_value *ks_field_cached(const struct ks_check *c, const s
 	return slot->kind > KS_NULL ? slot : NULL;
 }
 /* `name` is a literal. */
-#define KS_IN(c, v, name) \
+#define KS_IN(c, v, name) KS_IN_NUMBERED(c, v, name, __COUNTER__)
+#define KS_IN_NUMBERED(c, v, name, number) KS_IN_CACHED(c, v, name, number) /* may stand in itself: each has a name of its own */
+#define KS_IN_CACHED(c, v, name, number) \
 	({ \
-		static _Atomic uint32_t cache_; \
-		ks_field_cached((c), (v), (name), sizeof(name) - 1, &cache_); \
+		static _Atomic uint32_t cache_##number; \
+		ks_field_cached((c), (v), (name), sizeof(name) - 1, &cache_##number); \
 	})
 #define KS_IN_TEXT(c, v, name) ks_value_str(KS_IN(c, v, name))
 #define KS_IN_INT(c, v, name, otherwise) ks_value_int_or(KS_IN(c, v, name), (otherwise))
