@@ -43,6 +43,31 @@ static const uint8_t plain[256] = {
 	[']' ... 0x7f] = 1,
 };
 
+#define ONES 0x0101010101010101ULL
+#define HIGHS 0x8080808080808080ULL
+
+/* Is one of the eight bytes not plain? Quote and ampersand differ in one bit, as the angle brackets do. */
+static bool has_special(const char *p)
+{
+	uint64_t w, quote, angle, slash;
+
+	memcpy(&w, p, 8);
+	quote = (w | ONES * 4) ^ (ONES * '&');
+	angle = (w | ONES * 2) ^ (ONES * '>');
+	slash = w ^ (ONES * '\\');
+	return (((quote - ONES) | (angle - ONES) | (slash - ONES) | (w - ONES * 0x20) | w) & HIGHS) != 0;
+}
+
+/* Where what may be copied as it is ends. */
+static size_t plain_end(struct ks_str text, size_t at)
+{
+	while (text.n - at >= 8 && !has_special(text.p + at))
+		at += 8;
+	while (at < text.n && plain[(unsigned char)text.p[at]])
+		at++;
+	return at;
+}
+
 static void escape_ascii(struct ks_buf *out, unsigned char c)
 {
 	static const char short_forms[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
@@ -83,11 +108,7 @@ void ks_json_encode_string(struct ks_str text, struct ks_buf *out)
 	if (!ks_buf_reserve(out, text.n + 2))
 		return;
 	out->data[out->len++] = '"';
-	while (at < text.n) {
-		if (plain[(unsigned char)text.p[at]]) {
-			at++;
-			continue;
-		}
+	while ((at = plain_end(text, at)) < text.n) {
 		ks_buf_add(out, text.p + from, at - from);
 		at += encode_special(out, text.p + at, text.n - at);
 		from = at;

@@ -3,35 +3,61 @@
 #include "core/api/uid.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
+
+/* Random bytes of this thread: the kernel is asked once for several names. Nothing is given twice. */
+static _Thread_local struct {
+	unsigned char bytes[256]; /* no larger: the kernel gives so many whole */
+	size_t left;
+} pool;
+
+static int fill_pool(void)
+{
+	ssize_t got;
+
+	do {
+		got = getrandom(pool.bytes, sizeof(pool.bytes), 0);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	pool.left = (size_t)got;
+	return 0;
+}
 
 static int fill_random(unsigned char *p, size_t n)
 {
-	while (n) {
-		ssize_t got = getrandom(p, n, 0);
+	if (pool.left < n) {
+		int r = fill_pool();
 
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		if (got > 0) {
-			p += got;
-			n -= (size_t)got;
-		}
+		if (r < 0)
+			return r;
 	}
+	if (pool.left < n)
+		return -EIO;
+	pool.left -= n;
+	memcpy(p, pool.bytes + pool.left, n);
 	return 0;
 }
 
 int ks_uid_new(char out[KS_UID_TEXT])
 {
+	static const char digits[] = "0123456789abcdef";
 	unsigned char b[16];
+	size_t n = 0;
 	int r = fill_random(b, sizeof(b));
 
 	if (r < 0)
 		return r;
 	b[6] = (b[6] & 0x0f) | 0x40;
 	b[8] = (b[8] & 0x3f) | 0x80;
-	snprintf(out, KS_UID_TEXT, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5], b[6],
-		b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+	for (size_t i = 0; i < sizeof(b); i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			out[n++] = '-';
+		out[n++] = digits[b[i] >> 4];
+		out[n++] = digits[b[i] & 15];
+	}
+	out[n] = '\0';
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "core/cache/index.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "core/cache/cache.h"
 
@@ -44,26 +45,34 @@ static char peek(struct scan *s)
 	return s->p < s->end ? *s->p : '\0';
 }
 
+/* The quote that ends the string; NULL: there is none. */
+static const char *end_of_string(const char *p, const char *end, bool *escaped)
+{
+	const char *quote = memchr(p, '"', (size_t)(end - p));
+
+	*escaped = quote && memchr(p, '\\', (size_t)(quote - p));
+	if (!*escaped)
+		return quote;
+	for (; p < end && *p != '"'; p++)
+		if (*p == '\\')
+			p++;
+	return p < end ? p : NULL;
+}
+
 /* A string as it is written, without its quotes. */
 static bool raw_string(struct scan *s, struct ks_str *out, bool *escaped)
 {
-	const char *from, *p;
+	const char *from, *quote;
 
 	if (peek(s) != '"')
 		return malformed(s);
-	*escaped = false;
-	for (from = p = s->p + 1; p < s->end; p++) {
-		if (*p == '"') {
-			*out = ks_str_of(from, (size_t)(p - from));
-			s->p = p + 1;
-			return true;
-		}
-		if (*p == '\\') {
-			*escaped = true;
-			p++;
-		}
-	}
-	return malformed(s);
+	from = s->p + 1;
+	quote = end_of_string(from, s->end, escaped);
+	if (!quote)
+		return malformed(s);
+	*out = ks_str_of(from, (size_t)(quote - from));
+	s->p = quote + 1;
+	return true;
 }
 
 static bool skip_string(struct scan *s)
