@@ -75,6 +75,55 @@ bool ks_kit_append_text(struct ks_registry_context *ctx, struct ks_value *list, 
 	return true;
 }
 
+/* Where `path` leads is a place in a struct, whose field knows its type. */
+static uint16_t type_of_place(struct ks_registry_context *ctx, struct ks_value *v, const char *path)
+{
+	const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
+	const struct ks_value *parent = v;
+	char parent_path[128];
+	uint16_t slot;
+
+	if (dot) {
+		snprintf(parent_path, sizeof(parent_path), "%.*s", (int)(dot - path), path);
+		parent = ks_kit_at(ctx, v, parent_path);
+	}
+	if (!parent || parent->kind != KS_STRUCT)
+		return 0;
+	slot = ks_schema_slot(ctx->schema, parent->type, name, strlen(name));
+	return slot == KS_NO_SLOT ? 0 : ks_schema_field(ctx->schema, parent->type, slot)->type;
+}
+
+struct ks_value *ks_kit_append_struct(struct ks_registry_context *ctx, struct ks_value *v, const char *path)
+{
+	struct ks_value *list = ks_value_put_at(ctx->arena, ctx->schema, v, path), *item;
+
+	if (!list)
+		return NULL;
+	if (list->kind != KS_LIST)
+		*list = (struct ks_value){.kind = KS_LIST, .type = type_of_place(ctx, v, path)};
+	item = ks_value_append(ctx->arena, list);
+	if (!item || !ks_value_new_struct(ctx->arena, ctx->schema, ctx->schema->types[list->type].element, item))
+		return NULL;
+	return item;
+}
+
+struct ks_value *ks_kit_condition(struct ks_registry_context *ctx, struct ks_value *object, const char *type, const char *status)
+{
+	struct ks_value *list = ks_kit_list(ctx, object, "status.conditions"), *condition = NULL;
+
+	for (uint32_t i = 0; list && i < list->n && !condition; i++)
+		if (ks_str_is(ks_kit_text(ctx, &list->items[i], "type"), type))
+			condition = &list->items[i];
+	if (!condition)
+		condition = ks_kit_append_struct(ctx, object, "status.conditions");
+	if (!condition || ks_str_is(ks_kit_text(ctx, condition, "status"), status))
+		return condition;
+	if (!ks_kit_set_text(ctx, condition, "type", type) || !ks_kit_set_text(ctx, condition, "status", status) ||
+		!ks_kit_set(ctx, condition, "lastTransitionTime", ks_value_from_str(ks_time_text(ctx->arena, ctx->now_ms))))
+		return NULL;
+	return condition;
+}
+
 void ks_kit_clear(struct ks_registry_context *ctx, struct ks_value *v, const char *path)
 {
 	char parent_path[128];

@@ -55,6 +55,10 @@ struct ks_value *ks_kit_struct(struct ks_registry_context *ctx, struct ks_value 
 /* The list at `path`, made empty when there is none; NULL when out of memory. */
 struct ks_value *ks_kit_make_list(struct ks_registry_context *ctx, struct ks_value *v, const char *path);
 bool ks_kit_append_text(struct ks_registry_context *ctx, struct ks_value *list, struct ks_str text);
+/* Appends an empty struct to the typed list at `path` (made when there is none); NULL when out of memory. */
+struct ks_value *ks_kit_append_struct(struct ks_registry_context *ctx, struct ks_value *v, const char *path);
+/* The condition `type` of status.conditions, made when there is none, with this status and the time since when; NULL when out of memory. */
+struct ks_value *ks_kit_condition(struct ks_registry_context *ctx, struct ks_value *object, const char *type, const char *status);
 void ks_kit_clear(struct ks_registry_context *ctx, struct ks_value *v, const char *path);
 /* Takes what `from` has at `path`. */
 bool ks_kit_take(struct ks_registry_context *ctx, struct ks_value *v, const struct ks_value *from, const char *path);

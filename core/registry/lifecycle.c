@@ -35,8 +35,7 @@ static bool has_status_subresource(struct ks_registry_context *ctx)
 	return false;
 }
 
-/* The namespace of the object is the request's; one that says nothing gets it. */
-static int match_namespace(struct ks_registry_context *ctx, struct ks_value *object, struct ks_status *status)
+int ks_registry_match_namespace(struct ks_registry_context *ctx, struct ks_value *object, struct ks_status *status)
 {
 	struct ks_str ns = ks_meta_text(ctx->schema, object, "namespace");
 	bool namespaced = ctx->schema->resources[ctx->resource].scope == KS_SCOPE_NAMESPACED;
@@ -97,7 +96,7 @@ int ks_registry_begin_create(struct ks_registry_context *ctx, struct ks_value *o
 
 	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
 		ks_meta_remove(ctx->schema, object, theirs[i]);
-	code = match_namespace(ctx, object, status);
+	code = ks_registry_match_namespace(ctx, object, status);
 	if (code)
 		return code;
 	ks_registry_dedup_owners(ctx, object, false);
@@ -107,7 +106,7 @@ int ks_registry_begin_create(struct ks_registry_context *ctx, struct ks_value *o
 int ks_registry_begin_update(struct ks_registry_context *ctx, struct ks_value *object, struct ks_status *status)
 {
 	struct ks_str name = ks_meta_text(ctx->schema, object, "name");
-	int code = match_namespace(ctx, object, status);
+	int code = ks_registry_match_namespace(ctx, object, status);
 
 	if (code)
 		return code;
@@ -161,7 +160,7 @@ int ks_registry_before_create(struct ks_registry_context *ctx, struct ks_value *
 
 	if (!fill_system_fields(ctx, object))
 		return out_of_memory(ctx, status);
-	code = match_namespace(ctx, object, status);
+	code = ks_registry_match_namespace(ctx, object, status);
 	if (!code)
 		code = allocate(ctx, object, NULL, status);
 	if (code)
@@ -299,7 +298,7 @@ static bool prepare_update(struct ks_registry_context *ctx, struct ks_value *obj
 
 int ks_registry_before_update(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_value *old, struct ks_status *status)
 {
-	int code = match_namespace(ctx, object, status);
+	int code = ks_registry_match_namespace(ctx, object, status);
 
 	if (!code)
 		code = allocate(ctx, object, old, status);

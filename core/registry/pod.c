@@ -128,8 +128,55 @@ static void pod_prepare_create(struct ks_registry_context *ctx, struct ks_value 
 	ks_kit_set_text(ctx, pod, "status.qosClass", qos_class(ctx, pod));
 }
 
+static const struct ks_value *same_name(struct ks_registry_context *ctx, const struct ks_value *list, const struct ks_value *container)
+{
+	for (uint32_t i = 0; list && i < list->n; i++)
+		if (ks_str_eq(ks_kit_text(ctx, &list->items[i], "name"), ks_kit_text(ctx, container, "name")))
+			return &list->items[i];
+	return NULL;
+}
+
+/* Of a resize, what the containers may use is taken, and nothing else. */
+static void take_resources(struct ks_registry_context *ctx, struct ks_value *spec, const struct ks_value *wanted, const char *path)
+{
+	struct ks_value *list = ks_kit_list(ctx, spec, path);
+	const struct ks_value *from = ks_kit_list(ctx, wanted, path);
+
+	for (uint32_t i = 0; list && i < list->n; i++) {
+		const struct ks_value *container = same_name(ctx, from, &list->items[i]);
+
+		if (!container)
+			continue;
+		ks_kit_take(ctx, &list->items[i], container, "resources");
+		ks_kit_take(ctx, &list->items[i], container, "resizePolicy");
+	}
+}
+
+/* Subresources change one part of the spec. */
+static void change_part(struct ks_registry_context *ctx, struct ks_value *pod, const struct ks_value *old)
+{
+	static const char *const metadata[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+	const struct ks_value *before = ks_kit_at(ctx, old, "spec"), *place = ks_kit_at(ctx, pod, "spec");
+	struct ks_value wanted, spec;
+
+	for (size_t i = 0; i < sizeof(metadata) / sizeof(metadata[0]); i++)
+		ks_meta_take(ctx->arena, ctx->schema, pod, old, metadata[i]);
+	if (!before || !place || !ks_value_copy(ctx->arena, before, &spec))
+		return;
+	wanted = *place;
+	if (ks_str_is(ctx->subresource, "resize")) {
+		take_resources(ctx, &spec, &wanted, "containers");
+		take_resources(ctx, &spec, &wanted, "initContainers");
+	} else {
+		ks_kit_take(ctx, &spec, &wanted, "ephemeralContainers");
+	}
+	ks_kit_set(ctx, pod, "spec", spec);
+}
+
 static void pod_prepare_update(struct ks_registry_context *ctx, struct ks_value *pod, const struct ks_value *old)
 {
+	if (ks_str_is(ctx->subresource, "ephemeralcontainers") || ks_str_is(ctx->subresource, "resize"))
+		change_part(ctx, pod, old);
 	if (ks_str_is(ctx->subresource, "status")) {
 		ks_meta_take(ctx->arena, ctx->schema, pod, old, "ownerReferences");
 		ks_meta_take(ctx->arena, ctx->schema, pod, old, "deletionTimestamp");

@@ -125,6 +125,8 @@ bool ks_registry_default(struct ks_registry_context *ctx, struct ks_value *objec
 /* The constants alone, of any value. */
 bool ks_default_constants(struct ks_arena *arena, const struct ks_schema *schema, struct ks_value *value) __attribute__((warn_unused_result));
 
+/* An object that says a namespace says the request's; one that says none gets it. 0 or the code set in `status`. */
+int ks_registry_match_namespace(struct ks_registry_context *ctx, struct ks_value *object, struct ks_status *status);
 /* Forgets what a client can't choose, checks the namespace, drops duplicate owner references (with a warning). 0 or the code set in `status`. */
 int ks_registry_begin_create(struct ks_registry_context *ctx, struct ks_value *object, struct ks_status *status);
 /* The same checks for an object that came with PUT or out of a patch. */

@@ -142,6 +142,10 @@ static int check_kind(struct body *b)
 		b->kind = ks_str_from(kind_of(b));
 	if (ks_str_eq(b->api_version, wanted) && ks_str_is(b->kind, kind_of(b)))
 		return 0;
+	/* An eviction may be of the version of before, which has the same fields. */
+	if (ks_str_is(wanted, "policy/v1") && ks_str_is(b->api_version, "policy/v1beta1") && ks_str_is(b->kind, "Eviction") &&
+		ks_str_is(b->kind, kind_of(b)))
+		return 0;
 	version = b->api_version;
 	slash = memchr(version.p, '/', version.n);
 	if (slash && memchr(slash + 1, '/', version.n - (size_t)(slash + 1 - version.p))) {

@@ -9,6 +9,7 @@
 static enum ks_stage_result step_decide(struct ks_edit *w);
 static enum ks_stage_result step_mutate(struct ks_edit *w);
 static enum ks_stage_result step_validate(struct ks_edit *w);
+static enum ks_stage_result step_commit(struct ks_edit *w);
 
 static int conflict(struct ks_edit *w, const char *why)
 {
@@ -60,6 +61,10 @@ static enum ks_stage_result step_decide(struct ks_edit *w)
 		w->step = w->answer;
 		return KS_STAGE_NEXT;
 	}
+	if (w->admitted) {
+		w->step = step_commit;
+		return KS_STAGE_NEXT;
+	}
 	w->admitting = true;
 	ks_admission_init(&w->admission, w->request, KS_OPERATION_DELETE, w->target, NULL);
 	w->admission.ns = w->ctx.ns;
@@ -87,8 +92,12 @@ static enum ks_stage_result step_validate(struct ks_edit *w)
 
 	if (result == KS_PENDING)
 		return KS_STAGE_PENDING;
-	if (result != KS_DONE)
-		return KS_STAGE_FAILED;
+	w->step = step_commit;
+	return result == KS_DONE ? KS_STAGE_NEXT : KS_STAGE_FAILED;
+}
+
+static enum ks_stage_result step_commit(struct ks_edit *w)
+{
 	w->removed = w->removal == KS_DELETE_REMOVE;
 	w->then_remove = w->removal == KS_DELETE_UPDATE_REMOVE;
 	w->step = ks_edit_commit;

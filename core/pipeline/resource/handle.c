@@ -32,7 +32,26 @@ static enum ks_stage_result handle_scale(struct ks_request *request)
 /* The part of an object that is read and written as the whole. */
 static bool is_part(struct ks_str subresource)
 {
-	return !subresource.n || ks_str_is(subresource, "status") || ks_str_is(subresource, "finalize") || ks_str_is(subresource, "approval");
+	static const char *const parts[] = {"status", "finalize", "approval", "ephemeralcontainers", "resize"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (ks_str_is(subresource, parts[i]))
+			return true;
+	return !subresource.n;
+}
+
+/* What is posted and never kept. */
+static enum ks_stage_result (*order_handler(const struct ks_request_info *info))(struct ks_request *request)
+{
+	if (info->group.n || !ks_str_is(info->verb, "create"))
+		return NULL;
+	if (ks_str_is(info->resource, "bindings") && !info->subresource.n)
+		return ks_resource_bind;
+	if (!ks_str_is(info->resource, "pods"))
+		return NULL;
+	if (ks_str_is(info->subresource, "binding"))
+		return ks_resource_bind;
+	return ks_str_is(info->subresource, "eviction") ? ks_resource_evict : NULL;
 }
 
 static const struct { const char *verb; enum ks_stage_result (*run)(struct ks_request *request); bool whole; } verbs[] = {
@@ -58,12 +77,16 @@ enum ks_stage_result ks_resource_handle(struct ks_request *request)
 {
 	struct ks_handler_run *handler = request->handler_data;
 	struct ks_str subresource = request->info.subresource;
+	enum ks_stage_result (*order)(struct ks_request *request);
 
 	if (handler)
 		return handler->run(handler);
 	warn_deprecated(request);
 	if (!request->info.group.n && ks_str_is(request->info.resource, "componentstatuses"))
 		return ks_resource_component(request);
+	order = order_handler(&request->info);
+	if (order)
+		return order(request);
 	if (!is_stored(request))
 		return no_method(request);
 	if (ks_str_is(subresource, "scale"))

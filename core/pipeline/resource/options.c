@@ -287,59 +287,72 @@ static void delete_dry_run(struct ks_request *request, const struct ks_value *li
 	ks_buf_fini(&all);
 }
 
-static int delete_from_body(struct ks_request *request, struct ks_delete_options *o, struct ks_str *propagation_r)
+static struct ks_str read_delete_value(struct ks_request *request, struct ks_delete_options *o)
 {
 	const struct ks_schema *s = request->server->schema;
-	const struct ks_value *v;
-	int code = decode_delete_options(request, &o->value);
+	const struct ks_value *v = ks_value_get(s, &o->value, "gracePeriodSeconds");
 
-	if (code)
-		return code;
-	v = ks_value_get(s, &o->value, "gracePeriodSeconds");
 	if (ks_value_present(v) && v->kind == KS_INT)
 		set_grace(o, v->integer);
 	v = ks_value_get(s, &o->value, "orphanDependents");
 	if (ks_value_present(v) && v->kind == KS_BOOL)
 		o->policy.orphan_dependents = v->boolean;
-	v = ks_value_get(s, &o->value, "propagationPolicy");
-	if (ks_value_present(v))
-		*propagation_r = ks_value_str(v);
 	v = ks_value_at(s, &o->value, "preconditions.uid");
 	o->has_uid = ks_value_present(v);
 	o->uid = ks_value_str(v);
 	v = ks_value_at(s, &o->value, "preconditions.resourceVersion");
 	o->has_resource_version = ks_value_present(v);
 	o->resource_version = ks_value_str(v);
+	v = ks_value_get(s, &o->value, "propagationPolicy");
+	return ks_value_present(v) ? ks_value_str(v) : (struct ks_str){0};
+}
+
+static int check_delete(struct ks_request *request, struct ks_delete_options *o, struct ks_str propagation, bool from_query)
+{
+	static const char *const known[] = {"Foreground", "Background", "Orphan", "nil", NULL};
+	struct ks_status *status = &request->status;
+
+	ks_status_invalid(status, &request->arena, META_GROUP, "DeleteOptions", (struct ks_str){0});
+	if (propagation.p && o->policy.orphan_dependents >= 0)
+		ks_cause_invalid(status, &request->arena, "propagationPolicy", propagation, "orphanDependents and deletionPropagation cannot be both set");
+	if (ks_str_is(propagation, "Foreground") || ks_str_is(propagation, "Background") || ks_str_is(propagation, "Orphan"))
+		o->policy.propagation = propagation.p[0];
+	else if (propagation.p)
+		ks_cause_unsupported(status, &request->arena, "propagationPolicy", propagation, known);
+	if (from_query)
+		parse_dry_run(request, &o->dry_run, status);
+	else
+		delete_dry_run(request, ks_value_get(request->server->schema, &o->value, "dryRun"), o);
+	if (status->causes)
+		return ks_status_invalid_finish(status, &request->arena);
+	memset(status, 0, sizeof(*status));
+	request->dry_run |= o->dry_run;
 	return 0;
+}
+
+static const struct ks_delete_policy no_policy = {.grace_seconds = -1, .orphan_dependents = -1};
+
+int ks_delete_options_take(struct ks_request *request, struct ks_delete_options *out_r)
+{
+	struct ks_str propagation;
+
+	*out_r = (struct ks_delete_options){.policy = no_policy, .value = out_r->value};
+	propagation = read_delete_value(request, out_r);
+	return check_delete(request, out_r, propagation, false);
 }
 
 int ks_delete_options_parse(struct ks_request *request, struct ks_delete_options *out_r)
 {
-	static const char *const known[] = {"Foreground", "Background", "Orphan", "nil", NULL};
-	struct ks_status *status = &request->status;
 	struct ks_str propagation = {0};
 	int code;
 
-	*out_r = (struct ks_delete_options){.policy = {.grace_seconds = -1, .orphan_dependents = -1}};
-	code = request->body.n ? delete_from_body(request, out_r, &propagation) : delete_from_query(request, out_r, &propagation);
-	if (code)
-		return code;
-	ks_status_invalid(status, &request->arena, META_GROUP, "DeleteOptions", (struct ks_str){0});
-	if (propagation.p && out_r->policy.orphan_dependents >= 0)
-		ks_cause_invalid(status, &request->arena, "propagationPolicy", propagation, "orphanDependents and deletionPropagation cannot be both set");
-	if (ks_str_is(propagation, "Foreground") || ks_str_is(propagation, "Background") || ks_str_is(propagation, "Orphan"))
-		out_r->policy.propagation = propagation.p[0];
-	else if (propagation.p)
-		ks_cause_unsupported(status, &request->arena, "propagationPolicy", propagation, known);
-	if (request->body.n)
-		delete_dry_run(request, ks_value_get(request->server->schema, &out_r->value, "dryRun"), out_r);
-	else
-		parse_dry_run(request, &out_r->dry_run, status);
-	if (status->causes)
-		return ks_status_invalid_finish(status, &request->arena);
-	memset(status, 0, sizeof(*status));
-	request->dry_run = out_r->dry_run;
-	return 0;
+	*out_r = (struct ks_delete_options){.policy = no_policy};
+	if (request->body.n) {
+		code = decode_delete_options(request, &out_r->value);
+		return code ? code : ks_delete_options_take(request, out_r);
+	}
+	code = delete_from_query(request, out_r, &propagation);
+	return code ? code : check_delete(request, out_r, propagation, true);
 }
 
 /* -- lists -------------------------------------------------------------------------------------------------------- */

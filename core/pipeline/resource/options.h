@@ -28,6 +28,9 @@ struct ks_delete_options {
 /* From request->body, or the query when that is empty. 0 or the code set in request->status. Sets request->dry_run. */
 int ks_delete_options_parse(struct ks_request *request, struct ks_delete_options *out_r) __attribute__((warn_unused_result));
 
+/* From DeleteOptions that were decoded: `value` of *out_r (absent: none). */
+int ks_delete_options_take(struct ks_request *request, struct ks_delete_options *out_r) __attribute__((warn_unused_result));
+
 struct ks_list_options {
 	struct ks_selector *labels;
 	struct ks_field_requirement *fields;

@@ -21,6 +21,9 @@ enum ks_stage_result ks_resource_delete(struct ks_request *request);
 enum ks_stage_result ks_resource_delete_collection(struct ks_request *request);
 enum ks_stage_result ks_resource_get_scale(struct ks_request *request);
 enum ks_stage_result ks_resource_component(struct ks_request *request);
+/* POST: a pod is put on a node; a pod is asked to go. */
+enum ks_stage_result ks_resource_bind(struct ks_request *request);
+enum ks_stage_result ks_resource_evict(struct ks_request *request);
 /* PUT and PATCH. */
 enum ks_stage_result ks_resource_write_scale(struct ks_request *request);
 

@@ -128,6 +128,17 @@ void ks_edit_reset(struct ks_edit *w, struct ks_str ns, struct ks_str name)
 	w->ctx.name = name;
 }
 
+void ks_edit_turn_to(struct ks_edit *w, uint16_t resource, struct ks_str ns, struct ks_str name)
+{
+	w->resource = resource;
+	w->storage = w->schema->resources[resource].storage;
+	w->cache = ks_cache_find(w->request->server->cache, w->storage);
+	w->store = ks_router_find(w->request->server->router, w->schema, w->storage);
+	ks_edit_reset(w, ns, name);
+	w->ctx.subresource = (struct ks_str){0};
+	w->ctx.dry_run = w->options.dry_run || w->delete_options.dry_run;
+}
+
 enum ks_stage_result ks_edit_run(struct ks_edit *w)
 {
 	enum ks_stage_result result;
@@ -385,4 +396,11 @@ enum ks_stage_result ks_edit_answer_object(struct ks_edit *w)
 	if (w->options.dry_run || w->removed)
 		return ks_reply_tree(w->request, code, &w->object);
 	return ks_reply_object(w->request, code, w->finished, w->resource, w->revision);
+}
+
+enum ks_stage_result ks_edit_answer_done(struct ks_edit *w)
+{
+	w->request->status = (struct ks_status){.code = 201, .success = true};
+	ks_request_respond_status(w->request);
+	return KS_STAGE_ANSWERED;
 }

@@ -67,6 +67,7 @@ struct ks_edit {
 	struct ks_object *finished;    /* what was written, or would have been: a reference */
 	uint64_t revision;             /* of the answer's object; 0: none */
 	bool removed, unchanged;
+	bool admitted;                 /* a removal that admission has seen as something else */
 	bool then_remove;              /* the update that is on its way is the first half of a removal */
 
 	struct ks_store_call call;
@@ -80,6 +81,8 @@ struct ks_edit {
 struct ks_edit *ks_edit_new(struct ks_request *request, ks_edit_step first);
 /* For the same request, another object (collections): gives back what the last one held. */
 void ks_edit_reset(struct ks_edit *edit, struct ks_str ns, struct ks_str name);
+/* The same for an object of another resource (an index): what follows is about that one. */
+void ks_edit_turn_to(struct ks_edit *edit, uint16_t resource, struct ks_str ns, struct ks_str name);
 /* Runs steps until one has to wait or ends it. */
 enum ks_stage_result ks_edit_run(struct ks_edit *edit);
 
@@ -105,6 +108,8 @@ void ks_edit_end_round(struct ks_edit *edit);
 
 /* The finished object; 201 when this write made it. */
 enum ks_stage_result ks_edit_answer_object(struct ks_edit *edit);
+/* 201: a Status that says no more than success. */
+enum ks_stage_result ks_edit_answer_done(struct ks_edit *edit);
 int ks_edit_not_found(struct ks_edit *edit, struct ks_str name);
 const char *ks_edit_group(const struct ks_edit *edit);
 const char *ks_edit_resource(const struct ks_edit *edit); /* plural */
