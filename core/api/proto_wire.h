@@ -59,7 +59,7 @@ bool ks_proto_grow(struct ks_proto_writer *w, size_t n);
 /* Room before what is there, or NULL. */
 static inline uint8_t *ks_proto_room(struct ks_proto_writer *w, size_t n)
 {
-	if (w->cap - w->len < n && !ks_proto_grow(w, n))
+	if ((w->cap - w->len < n || !w->block) && !ks_proto_grow(w, n))
 		return NULL;
 	w->len += n;
 	return w->block + (w->cap - w->len);

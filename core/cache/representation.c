@@ -6,12 +6,17 @@
 #include <stdlib.h>
 
 #include "core/api/json.h"
+#include "core/api/proto.h"
 
-/* One more version of an object, in a list that only grows: readers walk it without a lock, it goes with the object. */
+/* One more version or form of an object, in a list that only grows: readers walk it without a lock, it goes with the object. */
 struct representation {
 	struct representation *next;
 	uint16_t resource;
-	struct ks_representation r;
+	bool is_proto;
+	union {
+		struct ks_representation r;
+		struct ks_proto_representation proto;
+	};
 };
 
 static ks_object_converter converter;
@@ -49,11 +54,11 @@ static int convert(struct ks_arena *arena, const struct ks_schema *schema, uint1
 	return set_text(arena, schema, root, "kind", ks_str_from(ks_schema_text(schema, r->kind)));
 }
 
-/* -- other versions --------------------------------------------------------------------------------------------- */
+/* -- other versions and forms ----------------------------------------------------------------------------------- */
 
-static const struct representation *find(struct representation *list, uint16_t resource)
+static const struct representation *find(struct representation *list, uint16_t resource, bool is_proto)
 {
-	while (list && list->resource != resource)
+	while (list && (list->resource != resource || list->is_proto != is_proto))
 		list = list->next;
 	return list;
 }
@@ -74,7 +79,24 @@ static int encode(const struct ks_schema *schema, const struct ks_value *root, s
 	return result;
 }
 
-static int make(const struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_representation *out_r)
+static int encode_proto(const struct ks_schema *schema, const struct ks_value *root, struct ks_proto_representation *out_r)
+{
+	struct ks_proto_split split;
+	struct ks_buf buf;
+	int result = -EINVAL;
+
+	ks_buf_init(&buf);
+	if (ks_proto_encode_split(schema, root, &buf, &split)) {
+		out_r->meta_n = (uint32_t)split.meta_n;
+		out_r->rv_at = (uint32_t)split.rv_at;
+		out_r->bytes = buf.failed || buf.len > UINT32_MAX ? NULL : ks_bytes_dup(buf.data, buf.len);
+		result = out_r->bytes ? 0 : -ENOMEM;
+	}
+	ks_buf_fini(&buf);
+	return result;
+}
+
+static int make(const struct ks_object *object, const struct ks_schema *schema, struct representation *made)
 {
 	uint16_t type = schema->resources[object->resource].type;
 	const char *message;
@@ -84,12 +106,17 @@ static int make(const struct ks_object *object, const struct ks_schema *schema, 
 
 	ks_arena_init(&arena, 0);
 	result = ks_json_decode(&arena, schema, type, KS_DECODE_BORROW, object->json->data, object->json->len, &root, NULL, &message);
+	if (!result && made->resource != object->resource)
+		result = convert(&arena, schema, object->resource, made->resource, &root);
 	if (!result)
-		result = convert(&arena, schema, object->resource, resource, &root);
-	if (!result)
-		result = encode(schema, &root, out_r);
+		result = made->is_proto ? encode_proto(schema, &root, &made->proto) : encode(schema, &root, &made->r);
 	ks_arena_fini(&arena);
 	return result;
+}
+
+static struct ks_bytes *bytes_of(const struct representation *representation)
+{
+	return representation->is_proto ? representation->proto.bytes : representation->r.bytes;
 }
 
 /* Another thread may have made the same one meanwhile: the first stays. */
@@ -99,9 +126,9 @@ static const struct representation *publish(struct ks_object *object, struct rep
 	const struct representation *there;
 
 	do {
-		there = find(head, made->resource);
+		there = find(head, made->resource, made->is_proto);
 		if (there) {
-			ks_bytes_unref(made->r.bytes);
+			ks_bytes_unref(bytes_of(made));
 			free(made);
 			return there;
 		}
@@ -110,31 +137,52 @@ static const struct representation *publish(struct ks_object *object, struct rep
 	return made;
 }
 
+/* The one that is there, or a new one. 0 or negative. */
+static int get(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, bool is_proto, const struct representation **out_r)
+{
+	struct representation *made;
+	int result;
+
+	*out_r = find(atomic_load_explicit(&object->private_, memory_order_acquire), resource, is_proto);
+	if (*out_r)
+		return 0;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	made->resource = resource;
+	made->is_proto = is_proto;
+	result = make(object, schema, made);
+	if (result) {
+		free(made);
+		return result;
+	}
+	*out_r = publish(object, made);
+	return 0;
+}
+
 int ks_object_representation(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_representation *out_r)
 {
 	const struct representation *there;
-	struct representation *made;
 	int result;
 
 	if (resource == object->resource) {
 		*out_r = (struct ks_representation){object->json, object->rv_at, object->rv_comma};
 		return 0;
 	}
-	there = find(atomic_load_explicit(&object->private_, memory_order_acquire), resource);
-	if (!there) {
-		made = calloc(1, sizeof(*made));
-		if (!made)
-			return -ENOMEM;
-		made->resource = resource;
-		result = make(object, schema, resource, &made->r);
-		if (result) {
-			free(made);
-			return result;
-		}
-		there = publish(object, made);
-	}
-	*out_r = there->r;
-	return 0;
+	result = get(object, schema, resource, false, &there);
+	if (!result)
+		*out_r = there->r;
+	return result;
+}
+
+int ks_object_proto(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_proto_representation *out_r)
+{
+	const struct representation *there;
+	int result = get(object, schema, resource, true, &there);
+
+	if (!result)
+		*out_r = there->proto;
+	return result;
 }
 
 void ks_representation_free_all(struct ks_object *object)
@@ -143,7 +191,7 @@ void ks_representation_free_all(struct ks_object *object)
 
 	for (; list; list = next) {
 		next = list->next;
-		ks_bytes_unref(list->r.bytes);
+		ks_bytes_unref(bytes_of(list));
 		free(list);
 	}
 }

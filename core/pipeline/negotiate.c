@@ -24,7 +24,15 @@ static const struct form {
 } forms[] = {
 	{"json", KS_MEDIA_JSON, true},
 	{"yaml", KS_MEDIA_YAML, false},
+	{"vnd.kubernetes.protobuf", KS_MEDIA_PROTOBUF, true},
 };
+
+const char *ks_media_name(const struct ks_media *media)
+{
+	if (media->format == KS_MEDIA_PROTOBUF)
+		return "application/vnd.kubernetes.protobuf";
+	return media->format == KS_MEDIA_YAML ? "application/yaml" : "application/json";
+}
 
 static struct ks_str trim(struct ks_str s)
 {
@@ -143,7 +151,7 @@ static bool conversion_allowed(const struct conversion *c, unsigned allowed, str
 	bool meta = ks_str_is(c->group, "meta.k8s.io") && (ks_str_is(c->version, "v1") || ks_str_is(c->version, "v1beta1"));
 
 	media->as_version = c->version;
-	if (meta && (allowed & KS_ALLOW_TABLE) && ks_str_is(c->kind, "Table"))
+	if (meta && (allowed & KS_ALLOW_TABLE) && media->format != KS_MEDIA_PROTOBUF && ks_str_is(c->kind, "Table"))
 		media->as = KS_AS_TABLE;
 	else if (meta && (allowed & KS_ALLOW_PARTIAL) && ks_str_is(c->kind, "PartialObjectMetadata"))
 		media->as = KS_AS_PARTIAL;
@@ -208,7 +216,7 @@ int ks_negotiate(struct ks_arena *arena, struct ks_str accept, unsigned allowed,
 	bool found = choose(accept, allowed, &media);
 	bool stream = allowed & KS_ALLOW_WATCH;
 
-	if (found && stream && media.format != KS_MEDIA_JSON)
+	if (found && stream && media.format == KS_MEDIA_YAML)
 		return ks_status_set(status, arena, 406, "NotAcceptable", "only the following media types are accepted: " STREAM_TYPES);
 	if (!found)
 		return ks_status_set(status, arena, 406, "NotAcceptable", "only the following media types are accepted: " TYPES);

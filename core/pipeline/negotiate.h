@@ -3,8 +3,7 @@
 /*
  * Content negotiation: what the client can read, and what it has sent.
  *
- * JSON and YAML are served, and bodies may be protobuf. A client that would rather have another form of which the server
- * knows the name gets JSON when it accepts that, too.
+ * JSON, YAML and protobuf are read and served. Watches come as JSON or protobuf; a Table has no form in protobuf.
  */
 #ifndef KS_PIPELINE_NEGOTIATE_H
 #define KS_PIPELINE_NEGOTIATE_H
@@ -33,8 +32,11 @@ enum ks_media_allowed {
 	KS_ALLOW_TABLE = 1 << 0,     /* as=Table;v=v1 or v1beta1;g=meta.k8s.io */
 	KS_ALLOW_PARTIAL = 1 << 1,   /* as=PartialObjectMetadata and ...List */
 	KS_ALLOW_DISCOVERY = 1 << 2, /* as=APIGroupDiscoveryList;v=v2 or v2beta1;g=apidiscovery.k8s.io */
-	KS_ALLOW_WATCH = 1 << 3,     /* a watch is asked for: JSON only, messages name the stream types */
+	KS_ALLOW_WATCH = 1 << 3,     /* a watch is asked for: JSON or protobuf, messages name the stream types */
 };
+
+/* "application/json" and so on: the Content-Type of an answer. */
+const char *ks_media_name(const struct ks_media *media);
 
 /* `accept`: the header, empty when absent. 0, or 406 with `status` set. */
 int ks_negotiate(struct ks_arena *arena, struct ks_str accept, unsigned allowed, struct ks_media *media_r, struct ks_status *status)

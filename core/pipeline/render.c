@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "core/api/json.h"
+#include "core/api/proto.h"
 #include "core/pipeline/yaml_scalar.h"
 
 /* -- indented JSON --------------------------------------------------------------------------------------------- */
@@ -205,4 +206,44 @@ int ks_render_yaml(struct ks_str json, struct ks_buf *out)
 	yaml_emitter_delete(&w.emitter);
 	ks_arena_fini(&arena);
 	return rc;
+}
+
+/* -- protobuf -------------------------------------------------------------------------------------------------- */
+
+/* 0 when there is none. */
+static uint16_t type_of(const struct ks_schema *schema, struct ks_str api_version, struct ks_str kind)
+{
+	const char *slash = api_version.n ? memchr(api_version.p, '/', api_version.n) : NULL;
+	struct ks_str group = {0}, version = api_version;
+	const struct ks_kind *found;
+
+	if (slash) {
+		group = ks_str_of(api_version.p, (size_t)(slash - api_version.p));
+		version = ks_str_of(slash + 1, api_version.n - group.n - 1);
+	}
+	/* The oldest kinds of discovery name no version. */
+	found = ks_schema_find_kind(schema, group, api_version.n ? version : KS_STR_LIT("v1"), kind);
+	return found && ks_proto_has(schema, found->type) ? found->type : 0;
+}
+
+int ks_render_proto(const struct ks_schema *schema, struct ks_str json, struct ks_buf *out)
+{
+	struct ks_str api_version, kind;
+	const char *message;
+	struct ks_arena arena;
+	struct ks_value root;
+	uint16_t type;
+	int rc;
+
+	ks_arena_init(&arena, 0);
+	rc = ks_json_peek_kind(&arena, json.p, json.n, &api_version, &kind, &message);
+	type = rc == 0 ? type_of(schema, api_version, kind) : 0;
+	if (rc == 0 && type == 0)
+		rc = -ENOTSUP;
+	if (rc == 0)
+		rc = ks_json_decode(&arena, schema, type, KS_DECODE_BORROW, json.p, json.n, &root, NULL, &message);
+	if (rc == 0)
+		ks_proto_encode_object(schema, &root, out);
+	ks_arena_fini(&arena);
+	return rc == 0 && out->failed ? -ENOMEM : rc;
 }

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* JSON that the server has written, in other clothes. */
+/* JSON that the server has written, in other forms. */
 #ifndef KS_PIPELINE_RENDER_H
 #define KS_PIPELINE_RENDER_H
 
+#include "core/api/schema.h"
 #include "core/util/buf.h"
 #include "core/util/str.h"
 
@@ -11,5 +12,8 @@
 void ks_render_pretty(struct ks_str json, struct ks_buf *out);
 /* YAML as kube-apiserver writes it: keys sorted, lists not indented. 0, -EINVAL when it is no JSON, -ENOMEM. */
 int ks_render_yaml(struct ks_str json, struct ks_buf *out) __attribute__((warn_unused_result));
+/* The object in protobuf, with its envelope; type by its own apiVersion and kind. 0, -EINVAL when it is no JSON, -ENOTSUP when its kind has no such form,
+ * -ENOMEM. */
+int ks_render_proto(const struct ks_schema *schema, struct ks_str json, struct ks_buf *out) __attribute__((warn_unused_result));
 
 #endif

@@ -168,7 +168,12 @@ void ks_request_respond_buf(struct ks_request *request, int code, const char *co
 /* JSON of an object, sent in the form that was negotiated (request->media): as it is, indented, or as YAML. Takes over the pieces. */
 void ks_request_respond_object(struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers,
 	const struct ks_piece *pieces, size_t n_pieces);
-/* The same of a buffer that is taken over. */
+/* Bytes that are in the negotiated form already; long ones are compressed for clients that accept gzip. Takes over the pieces. */
+void ks_request_respond_formed(struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers,
+	const struct ks_piece *pieces, size_t n_pieces);
+/* Is an answer of so many bytes (and more) to be compressed? */
+bool ks_request_compresses(const struct ks_request *request, size_t bytes);
+/* ks_request_respond_object of a buffer that is taken over. */
 void ks_request_respond_json(struct ks_request *request, int code, struct ks_buf *buf);
 /* request->status as a metav1.Status, in a form that the client accepts. */
 void ks_request_respond_status(struct ks_request *request);

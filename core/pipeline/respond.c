@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/pipeline/chain.h"
+#include "core/pipeline/gzip.h"
 #include "core/pipeline/inner.h"
 #include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
@@ -15,6 +16,8 @@
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 
+/* Answers that are longer are compressed for clients that can take it. */
+enum { GZIP_LEAST = 128 * 1024 };
 /* kube-apiserver's bounds, in runes: of all warnings, and of each once they are passed. */
 enum { WARNINGS_MOST = 4096, WARNING_CUT = 256, WARNINGS_ROOM = 512, WARNINGS_FIRST = 8 };
 
@@ -228,16 +231,13 @@ void ks_request_respond_text(struct ks_request *request, int code, const char *t
 
 /* -- forms ----------------------------------------------------------------------------------------------------- */
 
-static const char *media_name(const struct ks_media *media)
-{
-	return media->format == KS_MEDIA_YAML ? "application/yaml" : "application/json";
-}
-
 /* JSON in the form of `media`: into `out`. 0 or negative. */
-static int render(const struct ks_media *media, struct ks_str json, struct ks_buf *out)
+static int render(struct ks_request *request, struct ks_str json, struct ks_buf *out)
 {
-	if (media->format == KS_MEDIA_YAML)
+	if (request->media.format == KS_MEDIA_YAML)
 		return ks_render_yaml(json, out);
+	if (request->media.format == KS_MEDIA_PROTOBUF)
+		return ks_render_proto(request->server->schema, json, out);
 	ks_render_pretty(json, out);
 	return out->failed ? -ENOMEM : 0;
 }
@@ -251,6 +251,79 @@ static struct ks_str join(const struct ks_piece *pieces, size_t n, struct ks_buf
 	return ks_buf_str(joined);
 }
 
+static bool accepts_gzip(const struct ks_request *request)
+{
+	struct ks_str accepted = ks_request_header_view(request, "accept-encoding");
+
+	return accepted.n && memmem(accepted.p, accepted.n, "gzip", 4) && !memmem(accepted.p, accepted.n, "gzip;q=0", 8);
+}
+
+static size_t length_of(const struct ks_piece *pieces, size_t n)
+{
+	size_t length = 0;
+
+	for (size_t i = 0; i < n; i++)
+		length += pieces[i].len;
+	return length;
+}
+
+bool ks_request_compresses(const struct ks_request *request, size_t bytes)
+{
+	return bytes > GZIP_LEAST && !request->inner && request->stream && accepts_gzip(request);
+}
+
+static bool compress(const struct ks_piece *pieces, size_t n, struct ks_buf *out)
+{
+	struct ks_gzip *gzip = ks_gzip_new();
+	bool good = gzip != NULL;
+
+	for (size_t i = 0; good && i < n; i++)
+		good = ks_gzip_write(gzip, ks_str_of(pieces[i].data, pieces[i].len), i + 1 == n, out) == 0;
+	ks_gzip_free(&gzip);
+	return good;
+}
+
+/* The same bytes, compressed. False when they are to be sent as they are. */
+static bool respond_compressed(struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers,
+	const struct ks_piece *pieces, size_t n_pieces)
+{
+	struct ks_header *all = ks_arena_alloc(&request->arena, (n_headers + 2) * sizeof(*all));
+	struct ks_piece piece;
+	struct ks_buf out;
+
+	ks_buf_init(&out);
+	if (!all || !compress(pieces, n_pieces, &out)) {
+		ks_buf_fini(&out);
+		return false;
+	}
+	release_pieces(pieces, n_pieces);
+	if (n_headers)
+		memcpy(all, headers, n_headers * sizeof(*all));
+	all[n_headers] = (struct ks_header){KS_STR_LIT("content-encoding"), KS_STR_LIT("gzip")};
+	all[n_headers + 1] = (struct ks_header){KS_STR_LIT("vary"), KS_STR_LIT("Accept-Encoding")};
+	piece = (struct ks_piece){.data = out.data, .len = out.len, .release = free, .owner = out.data};
+	ks_request_respond(request, code, ks_media_name(&request->media), all, n_headers + 2, &piece, 1);
+	return true;
+}
+
+void ks_request_respond_formed(
+	struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
+{
+	if (!ks_request_over(request) && ks_request_compresses(request, length_of(pieces, n_pieces)) &&
+		respond_compressed(request, code, headers, n_headers, pieces, n_pieces))
+		return;
+	ks_request_respond(request, code, ks_media_name(&request->media), headers, n_headers, pieces, n_pieces);
+}
+
+/* The answer has no form that the client asked for. */
+static void respond_no_form(struct ks_request *request)
+{
+	request->media = (struct ks_media){.chosen = true};
+	ks_status_set(&request->status, &request->arena, 406, "NotAcceptable",
+		"the object does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message");
+	ks_request_respond_status(request);
+}
+
 void ks_request_respond_object(
 	struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
 {
@@ -259,25 +332,34 @@ void ks_request_respond_object(
 	struct ks_piece piece;
 	int rc;
 
-	if ((media->format == KS_MEDIA_JSON && !media->pretty) || request->inner || ks_request_over(request)) {
+	if (request->inner || ks_request_over(request)) {
 		ks_request_respond(request, code, "application/json", headers, n_headers, pieces, n_pieces);
+		return;
+	}
+	if (media->format == KS_MEDIA_JSON && !media->pretty) {
+		ks_request_respond_formed(request, code, headers, n_headers, pieces, n_pieces);
 		return;
 	}
 	ks_buf_init(&joined);
 	ks_buf_init(&out);
-	rc = render(media, join(pieces, n_pieces, &joined), &out);
+	rc = render(request, join(pieces, n_pieces, &joined), &out);
 	if (joined.failed)
 		rc = -ENOMEM;
 	release_pieces(pieces, n_pieces);
 	ks_buf_fini(&joined);
 	piece = (struct ks_piece){.data = out.data, .len = out.len, .release = free, .owner = out.data};
-	if (rc != 0) {
+	if (rc != 0)
 		ks_buf_fini(&out);
+	if (rc == -ENOTSUP) {
+		respond_no_form(request);
+		return;
+	}
+	if (rc != 0) {
 		ks_log(KS_LOG_ERROR, "pipeline", "an answer could not be rendered audit-id=%s", request->audit_id);
 		piece = (struct ks_piece){.data = "", .len = 0};
 		code = 500;
 	}
-	ks_request_respond(request, code, media_name(media), headers, n_headers, &piece, 1);
+	ks_request_respond_formed(request, code, headers, n_headers, &piece, 1);
 }
 
 void ks_request_respond_json(struct ks_request *request, int code, struct ks_buf *buf)
@@ -292,15 +374,16 @@ void ks_request_respond_json(struct ks_request *request, int code, struct ks_buf
 	ks_request_respond_object(request, code, NULL, 0, &piece, 1);
 }
 
-/* The form of an error: what was negotiated, else what Accept says; JSON for those who accept nothing that we have. */
+/* The form of an error: what was negotiated, else (and where another kind than the object was) what Accept says; JSON for those who accept
+ * nothing that we have. */
 static void choose_error_form(struct ks_request *request)
 {
 	struct ks_status kept = request->status;
 
-	if (request->media.chosen)
+	if (request->media.chosen && request->media.as == KS_AS_OBJECT)
 		return;
 	if (ks_request_negotiate(request, 0) != 0)
-		request->media = (struct ks_media){.chosen = true};
+		request->media = (struct ks_media){.chosen = true, .pretty = true};
 	request->status = kept;
 }
 
@@ -383,4 +466,6 @@ void ks_request_trim(struct ks_request *request)
 	request->n_warnings = 0;
 	request->stage_data = NULL;
 	ks_arena_fini(&request->arena);
+	if (request->stream)
+		ks_stream_trim(request->stream);
 }

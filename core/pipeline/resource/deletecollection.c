@@ -124,6 +124,8 @@ static enum ks_stage_result answer_list(struct ks_edit *w)
 		return KS_STAGE_FAILED;
 	ks_chunk_init(&chunk);
 	good = list_meta(w, &meta);
+	for (size_t i = 0; good && ks_list_form_measures(&form) && i < c->n; i++)
+		good = !ks_list_form_measure(&form, c->items[i]);
 	if (good)
 		ks_list_form_head(&form, &meta, &chunk);
 	for (size_t i = 0; good && i < c->n; i++)
@@ -135,7 +137,10 @@ static enum ks_stage_result answer_list(struct ks_edit *w)
 		ks_edit_out_of_memory(w);
 		return KS_STAGE_FAILED;
 	}
-	ks_request_respond_object(w->request, 200, NULL, 0, chunk.pieces, chunk.n);
+	if (form.proto)
+		ks_request_respond_formed(w->request, 200, NULL, 0, chunk.pieces, chunk.n);
+	else
+		ks_request_respond_object(w->request, 200, NULL, 0, chunk.pieces, chunk.n);
 	ks_chunk_taken(&chunk);
 	return KS_STAGE_ANSWERED;
 }

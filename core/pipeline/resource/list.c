@@ -4,10 +4,11 @@
  * Lists: a walk over a frozen state, encoded by putting pieces together. What is small goes
  * out whole; what is large is streamed, a bounded part at a time, and the worker is given
  * back between the parts. A list with a limit is gathered first, because its token and the
- * count of what remains stand before the items.
+ * count of what remains stand before the items; one in protobuf, too, whose length does.
  */
 #include <stdlib.h>
 
+#include "core/pipeline/gzip.h"
 #include "core/pipeline/resource/list_form.h"
 #include "core/pipeline/resource/printing.h"
 #include "core/pipeline/resource/source.h"
@@ -15,7 +16,8 @@
 #include "core/pipeline/resource/verbs.h"
 #include "core/pipeline/server.h"
 
-enum { SLICE_OBJECTS = 512, PART_BYTES = 128 * 1024, WHOLE_BYTES = 1024 * 1024, DRAINED_BYTES = 64 * 1024 };
+/* SLICE_ENCODED: where objects may have to be encoded first. */
+enum { SLICE_OBJECTS = 512, SLICE_ENCODED = 64, PART_BYTES = 128 * 1024, COMPRESSED_PART_BYTES = 32 * 1024, WHOLE_BYTES = 1024 * 1024, DRAINED_BYTES = 64 * 1024 };
 
 struct list;
 typedef enum ks_stage_result (*list_step)(struct list *l);
@@ -28,7 +30,8 @@ struct list {
 	struct ks_source source;
 	uint16_t resource;             /* in the version asked for */
 	struct ks_list_form form;
-	/* with a limit: the page, gathered */
+	/* with a limit, or where the items' length stands before them: the page, gathered */
+	uint64_t limit;
 	struct ks_object **page;
 	size_t n, cap;
 	uint64_t rest;                 /* objects behind it */
@@ -37,6 +40,8 @@ struct list {
 	struct ks_chunk chunk;
 	size_t sent;                   /* of the page */
 	bool first, streaming;
+	bool compresses;               /* once it is long enough */
+	struct ks_gzip *gzip;          /* what is streamed goes through it */
 	struct ks_task task;
 	struct ks_request_end end;
 };
@@ -55,6 +60,7 @@ static void end_list(struct ks_request_end *end)
 		ks_object_unref(l->page[i]);
 	free(l->page);
 	ks_chunk_fini(&l->chunk);
+	ks_gzip_free(&l->gzip);
 	ks_list_form_close(&l->form);
 	ks_source_close(&l->source);
 }
@@ -93,7 +99,8 @@ static enum ks_stage_result step_open(struct list *l)
 
 	if (result != KS_STAGE_NEXT)
 		return result;
-	l->step = l->options.limit > 0 && !l->source.unlimited ? step_gather : step_build;
+	l->limit = l->options.limit > 0 && !l->source.unlimited ? (uint64_t)l->options.limit : UINT64_MAX;
+	l->step = l->limit != UINT64_MAX || ks_list_form_measures(&l->form) ? step_gather : step_build;
 	l->first = true;
 	return KS_STAGE_NEXT;
 }
@@ -118,13 +125,13 @@ static bool keep(struct list *l, struct ks_object *object)
 static enum ks_stage_result step_gather(struct list *l)
 {
 	bool counts = !l->options.labels && !l->options.n_fields;
-	uint32_t budget = SLICE_OBJECTS;
+	uint32_t budget = ks_list_form_measures(&l->form) ? SLICE_ENCODED : SLICE_OBJECTS;
 	struct ks_object *object;
 	int64_t left;
 
 	while ((object = ks_source_next(&l->source, &budget))) {
-		if (l->n < (uint64_t)l->options.limit) {
-			if (!keep(l, object))
+		if (l->n < l->limit) {
+			if (!keep(l, object) || (ks_list_form_measures(&l->form) && ks_list_form_measure(&l->form, object)))
 				return fail(l);
 			continue;
 		}
@@ -190,15 +197,40 @@ static struct ks_object *next_object(struct list *l, uint32_t *budget)
 	return l->page[l->sent++];
 }
 
+/* Compressing takes longer than copying: in smaller parts, and from the first moment when it is called for. */
 static bool is_large(struct list *l)
 {
-	return l->chunk.bytes + l->chunk.used >= (l->streaming ? PART_BYTES : WHOLE_BYTES);
+	size_t bytes = l->chunk.bytes + l->chunk.used;
+
+	if (l->gzip)
+		return bytes >= COMPRESSED_PART_BYTES;
+	if (l->streaming)
+		return bytes >= PART_BYTES;
+	return bytes >= WHOLE_BYTES || (l->compresses && ks_request_compresses(l->request, bytes));
 }
 
 /* Can parts be sent as they are made? */
 static bool can_stream(const struct list *l)
 {
-	return l->request->stream && l->request->media.format == KS_MEDIA_JSON && !l->request->media.pretty;
+	return l->request->stream && (l->form.proto || (l->request->media.format == KS_MEDIA_JSON && !l->request->media.pretty));
+}
+
+/* What was gathered, if it is to be, compressed. False when out of memory. */
+static bool compress(struct list *l, bool last)
+{
+	struct ks_buf out;
+	bool good = true;
+
+	if (!l->gzip)
+		return true;
+	ks_buf_init(&out);
+	for (size_t i = 0; good && i < l->chunk.n; i++)
+		good = ks_gzip_write(l->gzip, ks_str_of(l->chunk.pieces[i].data, l->chunk.pieces[i].len), last && i + 1 == l->chunk.n, &out) == 0;
+	ks_chunk_fini(&l->chunk);
+	if (good)
+		ks_chunk_add(&l->chunk, out.data, out.len);
+	ks_buf_fini(&out);
+	return good && ks_chunk_seal(&l->chunk);
 }
 
 static enum ks_stage_result end_of_items(struct list *l)
@@ -209,12 +241,17 @@ static enum ks_stage_result end_of_items(struct list *l)
 	if (!ks_chunk_seal(&l->chunk))
 		return fail(l);
 	if (l->streaming) {
+		if (!compress(l, true))
+			return fail(l);
 		if (ks_stream_write(l->request->stream, l->chunk.pieces, l->chunk.n) == 0)
 			ks_stream_end(l->request->stream);
 		ks_chunk_taken(&l->chunk);
 		return KS_STAGE_ANSWERED;
 	}
-	ks_request_respond_object(l->request, 200, NULL, 0, l->chunk.pieces, l->chunk.n);
+	if (l->form.proto)
+		ks_request_respond_formed(l->request, 200, NULL, 0, l->chunk.pieces, l->chunk.n);
+	else
+		ks_request_respond_object(l->request, 200, NULL, 0, l->chunk.pieces, l->chunk.n);
 	ks_chunk_taken(&l->chunk);
 	return KS_STAGE_ANSWERED;
 }
@@ -280,15 +317,26 @@ static void next_turn(struct list *l)
 	ks_loop_post(l->request->loop, &l->task);
 }
 
+static int begin_stream(struct list *l)
+{
+	static const struct ks_header headers[] = {{{"content-encoding", 16}, {"gzip", 4}}, {{"vary", 4}, {"Accept-Encoding", 15}}};
+
+	if (l->compresses)
+		l->gzip = ks_gzip_new();
+	return ks_request_begin_stream(l->request, 200, ks_media_name(&l->request->media), headers, l->gzip ? 2 : 0);
+}
+
 static enum ks_stage_result step_send(struct list *l)
 {
 	int result;
 
 	if (!ks_chunk_seal(&l->chunk))
 		return fail(l);
-	if (!l->streaming && ks_request_begin_stream(l->request, 200, "application/json", NULL, 0))
+	if (!l->streaming && begin_stream(l))
 		return KS_STAGE_ANSWERED;
 	l->streaming = true;
+	if (!compress(l, false))
+		return fail(l);
 	result = ks_stream_write(l->request->stream, l->chunk.pieces, l->chunk.n);
 	ks_chunk_taken(&l->chunk);
 	l->step = step_build;
@@ -323,6 +371,7 @@ enum ks_stage_result ks_resource_list(struct ks_request *request)
 	l->source.storage = s->resources[l->resource].storage;
 	l->source.cache = ks_cache_find(request->server->cache, l->source.storage);
 	ks_list_options_filter(request, &l->options, &l->source.filter);
+	l->compresses = ks_request_compresses(request, SIZE_MAX);
 	ks_chunk_init(&l->chunk);
 	if (ks_list_form_open(request, l->resource, &l->form))
 		return KS_STAGE_FAILED;

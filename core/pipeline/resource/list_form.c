@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/pipeline/resource/list_form.h"
 
+#include <stdio.h>
+
 #include "core/api/metadata_only.h"
 #include "core/pipeline/resource/printing.h"
+#include "core/pipeline/resource/proto_form.h"
 #include "core/pipeline/server.h"
 
 int ks_list_form_open(struct ks_request *request, uint16_t resource, struct ks_list_form *form_r)
@@ -13,6 +16,7 @@ int ks_list_form_open(struct ks_request *request, uint16_t resource, struct ks_l
 	*form_r = (struct ks_list_form){
 		.schema = request->server->schema, .resource = resource, .as_version = request->media.as_version,
 		.form = request->media.as == KS_AS_PARTIAL_LIST ? KS_FORM_PARTIAL : KS_FORM_ITEM,
+		.proto = request->media.format == KS_MEDIA_PROTOBUF && request->media.as != KS_AS_TABLE,
 	};
 	code = ks_printing_check(request, resource, true);
 	return code ? code : ks_printing_open(request, resource, &form_r->table);
@@ -44,12 +48,60 @@ static void add_kind(const struct ks_list_form *form, struct ks_chunk *chunk)
 	ks_chunk_add_text(chunk, "\"");
 }
 
+/* -- protobuf -- */
+
+static int show(const struct ks_list_form *form, struct ks_object *object, struct ks_proto_shown *shown)
+{
+	return ks_proto_show(object, form->schema, form->resource, object->revision, form->form == KS_FORM_PARTIAL, shown);
+}
+
+int ks_list_form_measure(struct ks_list_form *form, struct ks_object *object)
+{
+	struct ks_proto_shown shown;
+	int result = show(form, object, &shown);
+
+	if (!result)
+		form->items_n += ks_proto_item_size(&shown);
+	return result;
+}
+
+static void add_proto_head(const struct ks_list_form *form, const struct ks_table_meta *meta, struct ks_chunk *chunk)
+{
+	struct ks_proto_kind kind;
+	char name[128];
+
+	if (form->form == KS_FORM_PARTIAL) {
+		ks_proto_kind_partial(form->as_version, true, &kind);
+	} else {
+		ks_proto_kind_of(form->schema, form->resource, &kind);
+		snprintf(name, sizeof(name), "%.*sList", (int)kind.kind.n, kind.kind.p);
+		kind.kind = ks_str_from(name);
+	}
+	ks_proto_add_list_head(&kind, meta->revision, meta->continue_, meta->remaining, form->items_n, chunk);
+}
+
+static int add_proto_item(struct ks_list_form *form, struct ks_object *object, struct ks_chunk *chunk)
+{
+	struct ks_proto_shown shown;
+	int result = show(form, object, &shown);
+
+	if (!result)
+		ks_proto_add_item(&shown, chunk);
+	return result;
+}
+
+/* -- the parts -- */
+
 void ks_list_form_head(const struct ks_list_form *form, const struct ks_table_meta *meta, struct ks_chunk *chunk)
 {
 	struct ks_buf json;
 
 	if (form->table) {
 		ks_printing_head(form->table, meta, chunk);
+		return;
+	}
+	if (form->proto) {
+		add_proto_head(form, meta, chunk);
 		return;
 	}
 	add_kind(form, chunk);
@@ -68,6 +120,8 @@ int ks_list_form_item(struct ks_list_form *form, struct ks_object *object, struc
 	int rc;
 
 	form->any = true;
+	if (form->proto)
+		return add_proto_item(form, object, chunk);
 	if (form->table) {
 		rc = ks_printing_add(form->table, object, object->revision);
 		ks_printing_rows(form->table, false, chunk);
@@ -79,6 +133,10 @@ int ks_list_form_item(struct ks_list_form *form, struct ks_object *object, struc
 
 void ks_list_form_tail(struct ks_list_form *form, struct ks_chunk *chunk)
 {
+	if (form->proto) {
+		ks_proto_add_list_tail(chunk);
+		return;
+	}
 	if (form->table)
 		ks_printing_rows(form->table, true, chunk);
 	else if (!form->any) /* as it is in Go: the list of items of PartialObjectMetadataList is nil */

@@ -8,7 +8,9 @@
 
 #include "core/api/json.h"
 #include "core/api/metadata_only.h"
+#include "core/api/proto.h"
 #include "core/pipeline/resource/printing.h"
+#include "core/pipeline/resource/proto_form.h"
 #include "core/pipeline/server.h"
 
 enum { BLOCK = 32 * 1024, LARGE = 8 * 1024 };
@@ -45,6 +47,33 @@ static enum ks_stage_result reply_partial(struct ks_request *request, int code, 
 	return KS_STAGE_ANSWERED;
 }
 
+/* In protobuf, which Tables don't come in. */
+static enum ks_stage_result reply_proto(struct ks_request *request, int code, struct ks_object *object, uint16_t resource, uint64_t revision)
+{
+	bool partial = request->media.as == KS_AS_PARTIAL;
+	struct ks_proto_shown shown;
+	struct ks_proto_kind kind;
+	struct ks_chunk chunk;
+
+	ks_chunk_init(&chunk);
+	if (partial)
+		ks_proto_kind_partial(request->media.as_version, false, &kind);
+	else
+		ks_proto_kind_of(request->server->schema, resource, &kind);
+	if (ks_proto_show(object, request->server->schema, resource, revision, partial, &shown) == 0)
+		ks_proto_add_object(&shown, &kind, &chunk);
+	else
+		chunk.failed = true;
+	if (!ks_chunk_seal(&chunk)) {
+		ks_chunk_fini(&chunk);
+		ks_status_internal(&request->status, &request->arena, "the object can't be shown in this version");
+		return KS_STAGE_FAILED;
+	}
+	ks_request_respond_formed(request, code, NULL, 0, chunk.pieces, chunk.n);
+	ks_chunk_taken(&chunk);
+	return KS_STAGE_ANSWERED;
+}
+
 enum ks_stage_result ks_reply_object(struct ks_request *request, int code, struct ks_object *object, uint16_t resource, uint64_t revision)
 {
 	struct ks_representation r;
@@ -55,6 +84,8 @@ enum ks_stage_result ks_reply_object(struct ks_request *request, int code, struc
 		return KS_STAGE_FAILED;
 	if (request->media.as == KS_AS_TABLE)
 		return ks_printing_reply_object(request, code, object, resource, revision);
+	if (request->media.format == KS_MEDIA_PROTOBUF)
+		return reply_proto(request, code, object, resource, revision);
 	if (request->media.as == KS_AS_PARTIAL)
 		return reply_partial(request, code, object, resource, revision);
 	text = malloc(48);
@@ -70,6 +101,23 @@ enum ks_stage_result ks_reply_object(struct ks_request *request, int code, struc
 	return KS_STAGE_ANSWERED;
 }
 
+static enum ks_stage_result reply_tree_proto(struct ks_request *request, int code, const struct ks_value *tree)
+{
+	struct ks_piece piece;
+	struct ks_buf buf;
+
+	ks_buf_init(&buf);
+	ks_proto_encode_object(request->server->schema, tree, &buf);
+	if (buf.failed) {
+		ks_buf_fini(&buf);
+		ks_status_internal(&request->status, &request->arena, "out of memory");
+		return KS_STAGE_FAILED;
+	}
+	piece = (struct ks_piece){.data = buf.data, .len = buf.len, .release = free, .owner = buf.data};
+	ks_request_respond_formed(request, code, NULL, 0, &piece, 1);
+	return KS_STAGE_ANSWERED;
+}
+
 enum ks_stage_result ks_reply_tree(struct ks_request *request, int code, const struct ks_value *tree)
 {
 	struct ks_buf buf;
@@ -78,6 +126,8 @@ enum ks_stage_result ks_reply_tree(struct ks_request *request, int code, const s
 		return KS_STAGE_FAILED;
 	if (request->media.as == KS_AS_TABLE)
 		return ks_printing_reply_tree(request, code, tree);
+	if (request->media.as == KS_AS_OBJECT && request->media.format == KS_MEDIA_PROTOBUF)
+		return reply_tree_proto(request, code, tree);
 	ks_buf_init(&buf);
 	if (request->media.as == KS_AS_PARTIAL) {
 		ks_buf_printf(&buf, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/%.*s\",\"metadata\":", (int)request->media.as_version.n,
@@ -172,15 +222,15 @@ void ks_chunk_add_u64(struct ks_chunk *chunk, uint64_t n)
 	ks_chunk_add(chunk, text, (size_t)snprintf(text, sizeof(text), "%llu", (unsigned long long)n));
 }
 
-static void add_tail(struct ks_chunk *chunk, const struct ks_representation *r, size_t tail)
+void ks_chunk_add_shared(struct ks_chunk *chunk, struct ks_bytes *bytes, size_t at, size_t n)
 {
-	if (tail < LARGE) {
-		ks_chunk_add(chunk, r->bytes->data + r->rv_at, tail);
+	if (n < LARGE) {
+		ks_chunk_add(chunk, bytes->data + at, n);
 		return;
 	}
 	end_block(chunk);
-	if (!chunk->failed && !add_piece(chunk, (struct ks_piece){r->bytes->data + r->rv_at, tail, release_bytes, ks_bytes_ref(r->bytes)}))
-		ks_bytes_unref(r->bytes);
+	if (!chunk->failed && !add_piece(chunk, (struct ks_piece){bytes->data + at, n, release_bytes, ks_bytes_ref(bytes)}))
+		ks_bytes_unref(bytes);
 }
 
 int ks_chunk_add_object(struct ks_chunk *chunk, const struct ks_schema *schema, struct ks_object *object, uint16_t resource, uint64_t revision,
@@ -206,13 +256,13 @@ int ks_chunk_add_object(struct ks_chunk *chunk, const struct ks_schema *schema, 
 	}
 	ks_chunk_add(chunk, text, revision_text(text, revision, r.rv_comma));
 	if (form != KS_FORM_PARTIAL) {
-		add_tail(chunk, &r, r.bytes->len - r.rv_at);
+		ks_chunk_add_shared(chunk, r.bytes, r.rv_at, r.bytes->len - r.rv_at);
 		return 0;
 	}
 	end = ks_metadata_end(ks_str_of(r.bytes->data, r.bytes->len), r.rv_at);
 	if (end == 0)
 		return -EINVAL;
-	add_tail(chunk, &r, end - r.rv_at);
+	ks_chunk_add_shared(chunk, r.bytes, r.rv_at, end - r.rv_at);
 	ks_chunk_add_text(chunk, "}");
 	return 0;
 }

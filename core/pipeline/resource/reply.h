@@ -12,7 +12,7 @@ enum ks_stage_result ks_reply_object(struct ks_request *request, int code, struc
 /* A tree that no object was made of (dry runs, objects that are gone, Scale), as it is. */
 enum ks_stage_result ks_reply_tree(struct ks_request *request, int code, const struct ks_value *tree);
 
-/* Many objects as JSON: small ones are copied together, the bytes of large ones are referenced. */
+/* Many objects: small ones are copied together, the bytes of large ones are referenced. */
 struct ks_chunk {
 	struct ks_piece *pieces;
 	size_t n, cap;
@@ -27,6 +27,8 @@ void ks_chunk_fini(struct ks_chunk *chunk);
 void ks_chunk_add(struct ks_chunk *chunk, const void *p, size_t n);
 void ks_chunk_add_text(struct ks_chunk *chunk, const char *text);
 void ks_chunk_add_u64(struct ks_chunk *chunk, uint64_t n);
+/* `n` bytes of `bytes`: copied when they are few, else referenced. */
+void ks_chunk_add_shared(struct ks_chunk *chunk, struct ks_bytes *bytes, size_t at, size_t n);
 enum ks_object_form {
 	KS_FORM_WHOLE,
 	KS_FORM_ITEM,    /* of a list: built-in ones without kind and apiVersion */

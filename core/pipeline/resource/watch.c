@@ -10,8 +10,10 @@
 #include <sys/random.h>
 
 #include "core/api/json.h"
+#include "core/pipeline/render.h"
 #include "core/pipeline/resource/options.h"
 #include "core/pipeline/resource/printing.h"
+#include "core/pipeline/resource/proto_form.h"
 #include "core/pipeline/resource/reply.h"
 #include "core/pipeline/resource/revision.h"
 #include "core/pipeline/resource/verbs.h"
@@ -31,6 +33,8 @@ struct watch {
 	char as_version[16];
 	struct ks_table *table;          /* events are told as tables; NULL: not */
 	bool as_list;                    /* a list was asked for: no event can be told so */
+	bool proto;                      /* frames in protobuf */
+	struct ks_proto_kind kind;       /* of their objects */
 	uint64_t asked;
 	struct ks_revision_wait wait;
 	/* the beginning */
@@ -69,13 +73,47 @@ static const char *type_name(int type)
 	return type == KS_WATCH_ADDED ? "ADDED" : type == KS_WATCH_MODIFIED ? "MODIFIED" : "DELETED";
 }
 
-/* One line. 0 or negative. */
+static int add_proto_event(struct watch *w, struct ks_chunk *chunk, const char *type, struct ks_object *object, uint64_t revision)
+{
+	struct ks_proto_shown shown;
+	int result = ks_proto_show(object, w->schema, w->resource, revision, w->form == KS_FORM_PARTIAL, &shown);
+
+	if (result)
+		return result;
+	ks_proto_add_event_head(type, ks_proto_object_size(&shown, &w->kind), chunk);
+	ks_proto_add_object(&shown, &w->kind, chunk);
+	return 0;
+}
+
+/* An event with an object that is there as JSON. */
+static void add_json(struct watch *w, struct ks_chunk *chunk, const char *type, struct ks_str json)
+{
+	struct ks_buf proto;
+
+	if (w->proto) {
+		ks_buf_init(&proto);
+		chunk->failed |= ks_render_proto(w->schema, json, &proto) != 0;
+		ks_proto_add_event_head(type, proto.len, chunk);
+		ks_chunk_add(chunk, proto.data, proto.len);
+		ks_buf_fini(&proto);
+		return;
+	}
+	ks_chunk_add_text(chunk, "{\"type\":\"");
+	ks_chunk_add_text(chunk, type);
+	ks_chunk_add_text(chunk, "\",\"object\":");
+	ks_chunk_add(chunk, json.p, json.n);
+	ks_chunk_add_text(chunk, "}\n");
+}
+
+/* One line or frame. 0 or negative. */
 static int add_event(struct watch *w, struct ks_chunk *chunk, const char *type, struct ks_object *object, uint64_t revision)
 {
 	int result;
 
 	if (w->as_list)
 		return -EINVAL;
+	if (w->proto)
+		return add_proto_event(w, chunk, type, object, revision);
 	ks_chunk_add_text(chunk, "{\"type\":\"");
 	ks_chunk_add_text(chunk, type);
 	ks_chunk_add_text(chunk, "\",\"object\":");
@@ -145,23 +183,25 @@ static void add_bookmark(struct watch *w, struct ks_chunk *chunk, uint64_t revis
 			json.failed = true;
 	}
 	if (json.len && !json.failed) {
-		ks_chunk_add_text(chunk, "{\"type\":\"BOOKMARK\",\"object\":");
-		ks_chunk_add(chunk, json.data, json.len);
-		ks_chunk_add_text(chunk, "}\n");
+		add_json(w, chunk, "BOOKMARK", ks_buf_str(&json));
 		w->told = revision;
 	}
 	ks_buf_fini(&json);
 	ks_arena_fini(&arena);
 }
 
-static void add_expired(struct ks_chunk *chunk, uint64_t asked, uint64_t oldest)
+static void add_expired(struct watch *w, struct ks_chunk *chunk, uint64_t asked, uint64_t oldest)
 {
-	ks_chunk_add_text(chunk, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":"
-		"\"too old resource version: ");
-	ks_chunk_add_u64(chunk, asked);
-	ks_chunk_add_text(chunk, " (");
-	ks_chunk_add_u64(chunk, oldest);
-	ks_chunk_add_text(chunk, ")\",\"reason\":\"Expired\",\"code\":410}}\n");
+	struct ks_buf json;
+
+	ks_buf_init(&json);
+	ks_buf_printf(&json,
+		"{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"too old resource version: %llu (%llu)\","
+		"\"reason\":\"Expired\",\"code\":410}",
+		(unsigned long long)asked, (unsigned long long)oldest);
+	chunk->failed |= json.failed;
+	add_json(w, chunk, "ERROR", ks_buf_str(&json));
+	ks_buf_fini(&json);
 }
 
 /* -- writing ------------------------------------------------------------------------------------------------------ */
@@ -272,7 +312,7 @@ static enum progress pump_events(struct watch *w, struct ks_chunk *chunk)
 		if (result == 0)
 			return ALL_SENT;
 		if (result < 0) {
-			add_expired(chunk, w->told, ks_cache_revision(w->cache));
+			add_expired(w, chunk, w->told, ks_cache_revision(w->cache));
 			return FAILED;
 		}
 		result = add_event(w, chunk, type_name(event.type), event.object, event.revision);
@@ -392,15 +432,20 @@ static enum ks_stage_result no_memory(struct ks_request *request)
 	return KS_STAGE_FAILED;
 }
 
+static const char *content_type(const struct watch *w)
+{
+	return w->proto ? "application/vnd.kubernetes.protobuf;stream=watch" : "application/json";
+}
+
 /* The history doesn't reach back so far: told in the stream, as clients expect it. */
 static enum ks_stage_result answer_expired(struct watch *w)
 {
 	struct ks_chunk chunk;
 
-	if (ks_request_begin_stream(w->request, 200, "application/json", NULL, 0))
+	if (ks_request_begin_stream(w->request, 200, content_type(w), NULL, 0))
 		return KS_STAGE_ANSWERED;
 	ks_chunk_init(&chunk);
-	add_expired(&chunk, w->asked, ks_cache_revision(w->cache));
+	add_expired(w, &chunk, w->asked, ks_cache_revision(w->cache));
 	finish(w, &chunk);
 	return KS_STAGE_ANSWERED;
 }
@@ -425,7 +470,7 @@ static enum ks_stage_result begin(struct watch *w)
 		return answer_expired(w);
 	if (result)
 		return no_memory(w->request);
-	if (ks_request_begin_stream(w->request, 200, "application/json", NULL, 0))
+	if (ks_request_begin_stream(w->request, 200, content_type(w), NULL, 0))
 		return KS_STAGE_ANSWERED;
 	if (start_timers(w)) {
 		ks_stream_reset(w->request->stream);
@@ -460,6 +505,11 @@ static struct watch *new_watch(struct ks_request *request)
 	w->as_list = request->media.as == KS_AS_PARTIAL_LIST;
 	if (request->media.as_version.n < sizeof(w->as_version))
 		memcpy(w->as_version, request->media.as_version.p ? request->media.as_version.p : "", request->media.as_version.n);
+	w->proto = request->media.format == KS_MEDIA_PROTOBUF;
+	if (w->form == KS_FORM_PARTIAL)
+		ks_proto_kind_partial(ks_str_from(w->as_version), false, &w->kind);
+	else
+		ks_proto_kind_of(s, w->resource, &w->kind);
 	request->handler_data = w;
 	ks_request_on_end(request, &w->end, end_watch);
 	return w;
