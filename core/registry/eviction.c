@@ -38,6 +38,14 @@ bool ks_pod_may_wake(struct ks_registry_context *ctx, const struct ks_value *pod
 	return !is_over(ctx, pod);
 }
 
+bool ks_pod_mark_evicted(struct ks_registry_context *ctx, struct ks_value *pod)
+{
+	struct ks_value *condition = ks_kit_condition(ctx, pod, "DisruptionTarget", "True");
+
+	return condition && ks_kit_set_text(ctx, condition, "reason", "EvictionByEvictionAPI") &&
+		ks_kit_set_text(ctx, condition, "message", "Eviction API: evicting");
+}
+
 /* -- budgets ------------------------------------------------------------------------------------------------------ */
 
 bool ks_budget_covers(struct ks_registry_context *ctx, const struct ks_value *budget, const struct ks_label *labels, size_t n_labels)

@@ -225,17 +225,35 @@ static void csr_create(struct ks_registry_context *ctx, struct ks_value *csr)
 		ks_kit_append_text(ctx, groups, ctx->groups[i]);
 }
 
+/* When a condition was said, and since when it holds. */
+static void stamp_conditions(struct ks_registry_context *ctx, struct ks_value *csr, const struct ks_value *old)
+{
+	struct ks_value *list = ks_kit_list(ctx, csr, "status.conditions"), now = ks_value_from_str(ks_time_text(ctx->arena, ctx->now_ms));
+	const struct ks_value *before = ks_kit_list(ctx, old, "status.conditions");
+
+	for (uint32_t i = 0; list && i < list->n; i++) {
+		struct ks_value *condition = &list->items[i], since = now;
+
+		ks_kit_default(ctx, condition, "lastUpdateTime", now);
+		for (uint32_t k = 0; before && k < before->n; k++)
+			if (ks_kit_same(ctx, &before->items[k], condition, "type") && ks_kit_same(ctx, &before->items[k], condition, "status") &&
+				ks_kit_at(ctx, &before->items[k], "lastTransitionTime"))
+				since = *ks_kit_at(ctx, &before->items[k], "lastTransitionTime");
+		ks_kit_default(ctx, condition, "lastTransitionTime", since);
+	}
+}
+
 /* The request stays as it was made; each subresource changes its own part of status. */
 static void csr_update(struct ks_registry_context *ctx, struct ks_value *csr, const struct ks_value *old)
 {
 	ks_kit_take(ctx, csr, old, "spec");
-	if (ks_str_is(ctx->subresource, "status"))
-		return;
-	if (!ks_str_is(ctx->subresource, "approval")) {
+	if (!ks_str_is(ctx->subresource, "status") && !ks_str_is(ctx->subresource, "approval")) {
 		ks_kit_take(ctx, csr, old, "status");
 		return;
 	}
-	ks_kit_take(ctx, csr, old, "status.certificate");
+	if (ks_str_is(ctx->subresource, "approval"))
+		ks_kit_take(ctx, csr, old, "status.certificate");
+	stamp_conditions(ctx, csr, old);
 }
 
 const struct ks_strategy ks_strategy_certificatesigningrequests = {

@@ -56,10 +56,28 @@ static bool each_container(struct ks_registry_context *ctx, struct ks_value *pod
 	return true;
 }
 
+/* podIP is the first of podIPs; who knows only the one has the other, too, and where they differ podIP is meant. */
+static bool addresses(struct ks_registry_context *ctx, struct ks_value *pod)
+{
+	struct ks_value *all = ks_kit_list(ctx, pod, "status.podIPs"), *item;
+	struct ks_str one = ks_kit_text(ctx, pod, "status.podIP"), first = all ? ks_kit_text(ctx, &all->items[0], "ip") : (struct ks_str){0};
+
+	if (!one.n)
+		return !first.n || ks_kit_set(ctx, pod, "status.podIP", ks_value_from_str(first));
+	if (ks_str_eq(one, first))
+		return true;
+	if (all)
+		all->n = 0;
+	item = ks_kit_append_struct(ctx, pod, "status.podIPs");
+	return item && ks_kit_set(ctx, item, "ip", ks_value_from_str(one));
+}
+
 static bool pod_defaults(struct ks_registry_context *ctx, struct ks_value *pod)
 {
 	struct ks_value *spec = ks_kit_at(ctx, pod, "spec");
 
+	if (!addresses(ctx, pod))
+		return false;
 	if (!spec)
 		return true;
 	return each_container(ctx, pod, "spec.containers") && each_container(ctx, pod, "spec.initContainers") &&

@@ -13,7 +13,7 @@
 static const struct ks_strategy nothing_special = {.group = "", .resource = ""};
 
 static const struct ks_strategy *const with_files[] = {
-	&ks_strategy_services, &ks_strategy_namespaces, &ks_strategy_pods, &ks_strategy_podtemplates, &ks_strategy_replicationcontrollers,
+	&ks_strategy_services, &ks_strategy_namespaces, &ks_strategy_nodes, &ks_strategy_pods, &ks_strategy_podtemplates, &ks_strategy_replicationcontrollers,
 	&ks_strategy_secrets, &ks_strategy_configmaps, &ks_strategy_persistentvolumes, &ks_strategy_persistentvolumeclaims,
 	&ks_strategy_deployments, &ks_strategy_replicasets, &ks_strategy_statefulsets, &ks_strategy_daemonsets, &ks_strategy_jobs,
 	&ks_strategy_cronjobs, &ks_strategy_networkpolicies, &ks_strategy_customresourcedefinitions, &ks_strategy_horizontalpodautoscalers,
@@ -25,7 +25,6 @@ static const struct ks_strategy *const with_files[] = {
 static const struct ks_strategy plain[] = {
 	{.group = "", .resource = "endpoints", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .validate = ks_validate_endpoints},
 	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION},
-	{.group = "", .resource = "nodes", .flags = KS_STRATEGY_KEEPS_STATUS},
 	{.group = "", .resource = "resourcequotas", .flags = KS_STRATEGY_RETURNS_DELETED},
 	{.group = "", .resource = "serviceaccounts", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN},
 	{.group = "events.k8s.io", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION},

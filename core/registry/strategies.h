@@ -8,6 +8,7 @@
 
 extern const struct ks_strategy ks_strategy_services;
 extern const struct ks_strategy ks_strategy_namespaces;
+extern const struct ks_strategy ks_strategy_nodes;
 extern const struct ks_strategy ks_strategy_pods;
 extern const struct ks_strategy ks_strategy_podtemplates;
 extern const struct ks_strategy ks_strategy_replicationcontrollers;

@@ -17,6 +17,9 @@ bool ks_pod_is_idle(struct ks_registry_context *ctx, const struct ks_value *pod)
 /* It could begin to serve in the meantime: what was decided holds for this revision alone. */
 bool ks_pod_may_wake(struct ks_registry_context *ctx, const struct ks_value *pod);
 
+/* The pod's status says why it goes. False when out of memory. */
+bool ks_pod_mark_evicted(struct ks_registry_context *ctx, struct ks_value *pod) __attribute__((warn_unused_result));
+
 /* Does the budget speak of pods with these labels? */
 bool ks_budget_covers(struct ks_registry_context *ctx, const struct ks_value *budget, const struct ks_label *labels, size_t n_labels);
 /* May a pod that isn't ready go without being counted? */

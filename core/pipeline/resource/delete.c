@@ -40,6 +40,20 @@ enum ks_stage_result ks_delete_begin(struct ks_edit *w)
 	return KS_STAGE_NEXT;
 }
 
+/* Whoever leaves words has them seen: they are written before the object goes. */
+static int take_last_words(struct ks_edit *w)
+{
+	if (!w->last_words || w->delete_options.dry_run)
+		return 0;
+	if (!w->last_words(w))
+		return ks_edit_out_of_memory(w);
+	if (w->removal == KS_DELETE_REMOVE)
+		w->removal = KS_DELETE_UPDATE_REMOVE;
+	else if (w->removal == KS_DELETE_PENDING)
+		w->removal = KS_DELETE_UPDATE;
+	return 0;
+}
+
 static enum ks_stage_result step_decide(struct ks_edit *w)
 {
 	if (w->rounds++)
@@ -57,6 +71,8 @@ static enum ks_stage_result step_decide(struct ks_edit *w)
 	}
 	w->removal = ks_registry_delete(&w->ctx, &w->object, &w->delete_options.policy);
 	w->revision = w->current->revision;
+	if (take_last_words(w))
+		return KS_STAGE_FAILED;
 	if (w->removal == KS_DELETE_PENDING) {
 		w->step = w->answer;
 		return KS_STAGE_NEXT;

@@ -56,6 +56,11 @@ static enum ks_stage_result look_again(struct ks_edit *w)
 	return KS_STAGE_FAILED;
 }
 
+static bool say_evicted(struct ks_edit *w)
+{
+	return ks_pod_mark_evicted(&w->ctx, &w->object);
+}
+
 static enum ks_stage_result delete_pod(struct ks_edit *w)
 {
 	struct eviction *e = eviction_of(w);
@@ -63,6 +68,7 @@ static enum ks_stage_result delete_pod(struct ks_edit *w)
 
 	w->delete_options = e->asked;
 	w->answer = ks_edit_answer_done;
+	w->last_words = say_evicted;
 	result = ks_delete_begin(w);
 	if (e->exact && !e->asked.has_resource_version)
 		w->again = look_again;

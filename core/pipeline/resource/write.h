@@ -67,6 +67,8 @@ struct ks_edit {
 	struct ks_object *finished;    /* what was written, or would have been: a reference */
 	uint64_t revision;             /* of the answer's object; 0: none */
 	bool removed, unchanged;
+	/* What a removal says of the object beside, before it goes. False when out of memory. */
+	bool (*last_words)(struct ks_edit *edit);
 	bool admitted;                 /* a removal that admission has seen as something else */
 	bool then_remove;              /* the update that is on its way is the first half of a removal */
 
