@@ -128,18 +128,43 @@ static struct ks_str name_of(const struct ks_admission *a)
 	return name.n ? name : KS_STR_LIT("Unknown");
 }
 
-/* A `namespaces "x" not found` speaks of that object: details name it, not the one under review. */
-static void details_of_not_found(struct ks_status *status, struct ks_arena *arena)
+/* The denial may be about another object than the one under review: a namespace that is missing. */
+static void name_the_other(const struct ks_admission_result *answer, struct ks_status *status, struct ks_arena *arena)
 {
-	const char *quote = strchr(status->message, '"'), *end = quote ? strstr(quote + 1, "\" not found") : NULL, *dot;
-	size_t n = quote ? (size_t)(quote - status->message) : 0;
+	struct ks_str name = ks_str_of_view(answer->about_name);
 
-	if (!end || end[11] != '\0' || n < 2 || memchr(status->message, ' ', n - 1))
+	if (status->code == 404 && !answer->message.n) {
+		ks_status_not_found(status, arena, dup(arena, answer->about_group), dup(arena, answer->about_resource), name);
 		return;
-	dot = memchr(status->message, '.', n);
-	status->kind = ks_arena_dup(arena, status->message, dot ? (size_t)(dot - status->message) : n - 1);
-	status->group = dot ? ks_arena_dup(arena, dot + 1, (size_t)(quote - dot) - 2) : NULL;
-	status->name = ks_arena_dup(arena, quote + 1, (size_t)(end - quote) - 1);
+	}
+	status->has_details = true;
+	status->group = answer->about_group.n ? dup(arena, answer->about_group) : NULL;
+	status->kind = dup(arena, answer->about_resource);
+	status->name = dup(arena, answer->about_name);
+}
+
+static void add_causes(struct ks_admission *a)
+{
+	const struct ks_admission_result *answer = &a->answer;
+	struct ks_arena *arena = &a->request->arena;
+
+	for (size_t i = 0; i < answer->n_causes; i++) {
+		const struct ks_admission_cause *cause = &answer->causes[i];
+
+		ks_status_cause(&a->request->status, arena, cause->reason.n ? dup(arena, cause->reason) : NULL,
+			cause->field.n ? dup(arena, cause->field) : NULL, "%s", dup(arena, cause->message));
+	}
+}
+
+/* A controller that tells causes alone: the same words as of validation. */
+static int deny_invalid(struct ks_admission *a)
+{
+	struct ks_arena *arena = &a->request->arena;
+
+	ks_status_invalid(&a->request->status, arena, dup(arena, a->view.group), dup(arena, a->view.kind), name_of(a));
+	add_causes(a);
+	ks_status_invalid_finish(&a->request->status, arena);
+	return KS_ERR;
 }
 
 static int deny(struct ks_admission *a)
@@ -149,6 +174,8 @@ static int deny(struct ks_admission *a)
 	struct ks_status *status = &a->request->status;
 	const char *message = dup(arena, answer->message), *resource = dup(arena, a->view.resource), *group = dup(arena, a->view.group);
 
+	if (answer->code == 422 && answer->message.n == 0 && answer->n_causes)
+		return deny_invalid(a);
 	ks_status_forbidden(status, arena, group, resource, name_of(a), message);
 	if (answer->code != 0) {
 		status->code = answer->code >= 400 && answer->code < 600 ? answer->code : 403;
@@ -157,14 +184,9 @@ static int deny(struct ks_admission *a)
 	}
 	if (answer->reason.n)
 		status->reason = dup(arena, answer->reason);
-	if (status->code == 404)
-		details_of_not_found(status, arena);
-	for (size_t i = 0; i < answer->n_causes; i++) {
-		const struct ks_admission_cause *cause = &answer->causes[i];
-
-		ks_status_cause(status, arena, cause->reason.n ? dup(arena, cause->reason) : NULL, cause->field.n ? dup(arena, cause->field) : NULL,
-			"%s", dup(arena, cause->message));
-	}
+	if (answer->about_resource.n)
+		name_the_other(answer, status, arena);
+	add_causes(a);
 	return KS_ERR;
 }
 

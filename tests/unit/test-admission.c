@@ -173,15 +173,31 @@ static void test_denial(void **state)
 	assert_non_null(strstr(answer->headers, "warning: 299 - \"careful\"\n"));
 }
 
+static int miss(struct ks_instance *self, struct ks_op *op, struct ks_admission_call *call)
+{
+	(void)self;
+	(void)op;
+	call->result->code = 404;
+	call->result->about_resource = (struct ks_view){"namespaces", 10};
+	call->result->about_name = (struct ks_view){"gone", 4};
+	return KS_DONE;
+}
+
+static struct ks_instance missing = {.name = "missing", .stage = KS_STAGE_ADMISSION, .admit = miss, .mutates = true};
+
+static void test_denial_about_another_object(void **state)
+{
+	(void)state;
+	use(&missing);
+	expect(post("/apis/apps/v1/namespaces/gone/deployments"), 404,
+		"\"message\":\"namespaces \\\"gone\\\" not "
+		"found\",\"reason\":\"NotFound\",\"details\":{\"name\":\"gone\",\"kind\":\"namespaces\"},\"code\":404}");
+}
+
 static void test_denial_with_a_code(void **state)
 {
 	(void)state;
 	use(&refusing);
-	refusing.flags = 404;
-	refusing.group = "namespaces \"gone\" not found";
-	expect(post("/apis/apps/v1/namespaces/gone/deployments"), 404,
-		"\"message\":\"namespaces \\\"gone\\\" not "
-		"found\",\"reason\":\"NotFound\",\"details\":{\"name\":\"gone\",\"kind\":\"namespaces\"},\"code\":404}");
 	refusing.flags = 429;
 	refusing.group = "slower";
 	expect(post("/apis/apps/v1/namespaces/ns/deployments"), 429, "\"message\":\"slower\",\"reason\":\"TooManyRequests\"");
@@ -260,6 +276,7 @@ int main(void)
 		TEST(test_only_what_matches),
 		TEST(test_denial),
 		TEST(test_denial_with_a_code),
+		TEST(test_denial_about_another_object),
 		TEST(test_failure_is_no_yes),
 		TEST(test_answer_later),
 		TEST(test_client_goes),
