@@ -157,7 +157,7 @@ static bool conversion_allowed(const struct conversion *c, unsigned allowed, str
 		media->as = KS_AS_PARTIAL;
 	else if (meta && (allowed & KS_ALLOW_PARTIAL) && ks_str_is(c->kind, "PartialObjectMetadataList"))
 		media->as = KS_AS_PARTIAL_LIST;
-	else if ((allowed & KS_ALLOW_DISCOVERY) && ks_str_is(c->group, "apidiscovery.k8s.io") && ks_str_is(c->kind, "APIGroupDiscoveryList") &&
+	else if ((allowed & KS_ALLOW_DISCOVERY) && media->format != KS_MEDIA_PROTOBUF && ks_str_is(c->group, "apidiscovery.k8s.io") && ks_str_is(c->kind, "APIGroupDiscoveryList") &&
 		(ks_str_is(c->version, "v2") || ks_str_is(c->version, "v2beta1")))
 		media->as = KS_AS_DISCOVERY;
 	else

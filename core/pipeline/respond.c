@@ -383,7 +383,7 @@ static void choose_error_form(struct ks_request *request)
 	if (request->media.chosen && request->media.as == KS_AS_OBJECT)
 		return;
 	if (ks_request_negotiate(request, 0) != 0)
-		request->media = (struct ks_media){.chosen = true, .pretty = true};
+		request->media = (struct ks_media){.chosen = true};
 	request->status = kept;
 }
 

@@ -75,8 +75,12 @@ static bool default_struct(struct ks_arena *arena, const struct ks_schema *s, st
 		const struct ks_field *f = ks_schema_field(s, v->type, (uint16_t)i);
 		struct ks_value *slot = &v->items[i];
 
-		if (f->default_value && !ks_value_present(slot) && !set_constant(arena, s, f->type, ks_schema_text(s, f->default_value), slot))
-			return false;
+		if (f->default_value && !ks_value_present(slot)) {
+			if (!set_constant(arena, s, f->type, ks_schema_text(s, f->default_value), slot))
+				return false;
+			if (slot->kind != KS_STRUCT && ks_value_is_unsaid(s, f, slot))
+				*slot = (struct ks_value){0}; /* Go's zero value, which nobody can tell from absent */
+		}
 		if (!ks_value_present(slot) && !default_embedded(arena, s, f, slot))
 			return false;
 		if (ks_value_present(slot) && worth_looking(s, f->type) && !default_value(arena, s, slot))

@@ -1,12 +1,15 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Accept, Content-Type, queries, and JSON in other clothes. */
+/* Accept, Content-Type, queries, and JSON in other forms. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
+#include "core/pipeline/gzip.h"
 #include "core/pipeline/negotiate.h"
 #include "core/pipeline/query.h"
 #include "core/pipeline/render.h"
@@ -34,7 +37,10 @@ static void test_formats(void **state)
 	assert_int_equal(media.format, KS_MEDIA_YAML);
 	assert_int_equal(negotiate("application/json, text/html", 0), 0);
 	assert_int_equal(negotiate("application/vnd.kubernetes.protobuf,application/json", 0), 0);
-	assert_int_equal(media.format, KS_MEDIA_JSON);
+	assert_int_equal(media.format, KS_MEDIA_PROTOBUF);
+	assert_string_equal(ks_media_name(&media), "application/vnd.kubernetes.protobuf");
+	assert_int_equal(negotiate("application/vnd.kubernetes.protobuf, */*", 0), 0);
+	assert_int_equal(media.format, KS_MEDIA_PROTOBUF);
 	assert_int_equal(negotiate("application/json;stream=watch", 0), 0);
 	assert_int_equal(negotiate("application/json;pretty=1", 0), 0);
 	assert_true(media.pretty);
@@ -49,6 +55,24 @@ static void test_quality(void **state)
 	assert_int_equal(media.format, KS_MEDIA_JSON);
 	assert_int_equal(negotiate("*/*, application/yaml", 0), 0);
 	assert_int_equal(media.format, KS_MEDIA_YAML);
+	assert_int_equal(negotiate("application/json;q=0.5, application/vnd.kubernetes.protobuf;q=0.6", 0), 0);
+	assert_int_equal(media.format, KS_MEDIA_PROTOBUF);
+}
+
+static void test_protobuf_of_other_kinds(void **state)
+{
+	static const char table[] = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
+	static const char partial[] = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+	(void)state;
+	assert_int_equal(negotiate(table, KS_ALLOW_TABLE), 406);
+	assert_int_equal(negotiate(partial, KS_ALLOW_PARTIAL), 0);
+	assert_int_equal(media.format, KS_MEDIA_PROTOBUF);
+	assert_int_equal(media.as, KS_AS_PARTIAL);
+	assert_int_equal(negotiate(partial, 0), 0); /* where the kind can't be had */
+	assert_int_equal(media.format, KS_MEDIA_JSON);
+	assert_int_equal(negotiate("application/vnd.kubernetes.protobuf;stream=watch", KS_ALLOW_WATCH), 0);
+	assert_int_equal(media.format, KS_MEDIA_PROTOBUF);
 }
 
 static void test_not_acceptable(void **state)
@@ -183,6 +207,50 @@ static void test_yaml(void **state)
 		"application/vnd.kubernetes.protobuf;stream=watch'\n");
 }
 
+static void test_protobuf(void **state)
+{
+	static const char status_bytes[] = "k8s\0\n\x0c\n\x02v1\x12\x06Status\x12\x11\n\x06\n\0\x12\0\x1a\0\x12\0\x1a\0\"\0""0\x94\x03\x1a\0\"\0";
+	struct ks_buf out;
+
+	(void)state;
+	ks_buf_init(&out);
+	assert_int_equal(ks_render_proto(&ks_schema_builtin, KS_STR_LIT("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":404}"), &out), 0);
+	assert_int_equal(out.len, sizeof(status_bytes) - 1);
+	assert_memory_equal(out.data, status_bytes, out.len);
+	ks_buf_clear(&out);
+	assert_int_equal(ks_render_proto(&ks_schema_builtin, KS_STR_LIT("{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\"}"), &out), -ENOTSUP);
+	assert_int_equal(ks_render_proto(&ks_schema_builtin, KS_STR_LIT("{\"kind\":\"Pod\",\"apiVersion\":\"v1\""), &out), -EINVAL);
+	ks_buf_fini(&out);
+}
+
+/* In parts, the output of which grows. */
+static void test_gzip(void **state)
+{
+	struct ks_gzip *gzip = ks_gzip_new();
+	static char plain[300000], back[sizeof(plain) + 1];
+	struct ks_buf out;
+	z_stream z = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(plain); i++)
+		plain[i] = (char)(i * i >> 7);
+	ks_buf_init(&out);
+	assert_int_equal(ks_gzip_write(gzip, ks_str_of(plain, 100000), false, &out), 0);
+	assert_int_equal(ks_gzip_write(gzip, KS_STR_LIT(""), false, &out), 0);
+	assert_int_equal(ks_gzip_write(gzip, ks_str_of(plain + 100000, 200000), true, &out), 0);
+	ks_gzip_free(&gzip);
+	assert_int_equal(inflateInit2(&z, 31), Z_OK);
+	z.next_in = (unsigned char *)out.data;
+	z.avail_in = (unsigned)out.len;
+	z.next_out = (unsigned char *)back;
+	z.avail_out = sizeof(back);
+	assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+	assert_int_equal(z.total_out, sizeof(plain));
+	assert_memory_equal(back, plain, sizeof(plain));
+	inflateEnd(&z);
+	ks_buf_fini(&out);
+}
+
 static void test_yaml_scalars(void **state)
 {
 	static const char *const strings[] = {"a", "v1", "1.2.3.4", "10.0.0.0/16", "-", "+", "0x", "1m", "a:b", "no-op", "1-2", "e3", "2026", "yes "};
@@ -211,6 +279,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_quality),
+		cmocka_unit_test(test_protobuf_of_other_kinds),
+		cmocka_unit_test(test_protobuf),
+		cmocka_unit_test(test_gzip),
 		cmocka_unit_test(test_not_acceptable),
 		cmocka_unit_test(test_other_kinds),
 		cmocka_unit_test(test_bodies),
