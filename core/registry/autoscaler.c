@@ -10,6 +10,7 @@
 
 #include "core/api/json.h"
 #include "core/registry/strategies.h"
+#include "core/registry/validate/kinds.h"
 
 #define NOTE(name) "autoscaling.alpha.kubernetes.io/" name
 
@@ -439,4 +440,5 @@ static bool autoscaler_defaults(struct ks_registry_context *ctx, struct ks_value
 const struct ks_strategy ks_strategy_horizontalpodautoscalers = {
 	.group = "autoscaling", .resource = "horizontalpodautoscalers",
 	.defaults = autoscaler_defaults,
+	.validate = ks_validate_horizontalpodautoscaler,
 };

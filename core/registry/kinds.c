@@ -81,6 +81,7 @@ const struct ks_strategy ks_strategy_networkpolicies = {
 	.group = "networking.k8s.io", .resource = "networkpolicies",
 	.generation = KS_GENERATION_SPEC,
 	.defaults = networkpolicy_defaults,
+	.validate = ks_validate_networkpolicy,
 };
 
 static bool binding_defaults(struct ks_registry_context *ctx, struct ks_value *binding)
@@ -97,27 +98,16 @@ static bool binding_defaults(struct ks_registry_context *ctx, struct ks_value *b
 	return true;
 }
 
-static void binding_validate(struct ks_registry_context *ctx, const struct ks_value *binding, const struct ks_value *old, struct ks_status *status)
-{
-	struct ks_str group = ks_kit_text(ctx, binding, "roleRef.apiGroup"), kind = ks_kit_text(ctx, binding, "roleRef.kind");
-	struct ks_str name = ks_kit_text(ctx, binding, "roleRef.name");
-
-	if (old && !ks_kit_same(ctx, binding, old, "roleRef"))
-		ks_status_cause(status, ctx->arena, "FieldValueInvalid", "roleRef",
-			"Invalid value: {\"APIGroup\":\"%.*s\",\"Kind\":\"%.*s\",\"Name\":\"%.*s\"}: cannot change roleRef", (int)group.n, group.p, (int)kind.n,
-			kind.p, (int)name.n, name.p);
-}
-
 const struct ks_strategy ks_strategy_rolebindings = {
 	.group = "rbac.authorization.k8s.io", .resource = "rolebindings",
 	.flags = KS_STRATEGY_CREATE_ON_UPDATE, .names = KS_NAME_PATH,
-	.defaults = binding_defaults, .validate = binding_validate,
+	.defaults = binding_defaults, .validate = ks_validate_rolebinding,
 };
 
 const struct ks_strategy ks_strategy_clusterrolebindings = {
 	.group = "rbac.authorization.k8s.io", .resource = "clusterrolebindings",
 	.flags = KS_STRATEGY_CREATE_ON_UPDATE, .names = KS_NAME_PATH,
-	.defaults = binding_defaults, .validate = binding_validate,
+	.defaults = binding_defaults, .validate = ks_validate_clusterrolebinding,
 };
 
 /* -- definitions of custom resources ------------------------------------------------------------------------------ */
@@ -204,6 +194,7 @@ const struct ks_strategy ks_strategy_limitranges = {
 	.group = "", .resource = "limitranges",
 	.flags = KS_STRATEGY_CREATE_ON_UPDATE,
 	.defaults = limitrange_defaults,
+	.validate = ks_validate_limitrange,
 };
 
 /* -- requests for certificates ------------------------------------------------------------------------------------ */
@@ -260,6 +251,7 @@ const struct ks_strategy ks_strategy_certificatesigningrequests = {
 	.group = "certificates.k8s.io", .resource = "certificatesigningrequests",
 	.prepare_create = csr_create,
 	.prepare_update = csr_update,
+	.validate = ks_validate_certificatesigningrequest,
 };
 
 /* -- claims of devices -------------------------------------------------------------------------------------------- */

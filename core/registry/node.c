@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
+#include "core/registry/validate/kinds.h"
 
 /* podCIDR is the first of podCIDRs; who knows only the one has the other, too, and where they differ podCIDR is meant. */
 static bool ranges(struct ks_registry_context *ctx, struct ks_value *node)
@@ -56,4 +57,5 @@ const struct ks_strategy ks_strategy_nodes = {
 	.defaults = node_defaults,
 	.prepare_create = node_create,
 	.prepare_update = node_update,
+	.validate = ks_validate_node,
 };

@@ -5,6 +5,7 @@
 
 #include "core/registry/strategies.h"
 #include "core/registry/validate/kinds.h"
+#include "core/registry/validate/pods.h"
 
 #define RBAC "rbac.authorization.k8s.io"
 #define STORAGE "storage.k8s.io"
@@ -23,21 +24,22 @@ static const struct ks_strategy *const with_files[] = {
 
 /* Flags alone make the difference. */
 static const struct ks_strategy plain[] = {
+	{.group = "apps", .resource = "controllerrevisions", .validate = ks_validate_controllerrevision},
 	{.group = "", .resource = "endpoints", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .validate = ks_validate_endpoints},
-	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION},
-	{.group = "", .resource = "resourcequotas", .flags = KS_STRATEGY_RETURNS_DELETED},
+	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION, .validate = ks_validate_event},
+	{.group = "", .resource = "resourcequotas", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_resourcequota},
 	{.group = "", .resource = "serviceaccounts", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN},
-	{.group = "events.k8s.io", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION},
-	{.group = "coordination.k8s.io", .resource = "leases", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NEEDS_REVISION},
-	{.group = RBAC, .resource = "roles", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .names = KS_NAME_PATH},
-	{.group = RBAC, .resource = "clusterroles", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .names = KS_NAME_PATH},
+	{.group = "events.k8s.io", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION, .validate = ks_validate_event},
+	{.group = "coordination.k8s.io", .resource = "leases", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_lease},
+	{.group = RBAC, .resource = "roles", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .names = KS_NAME_PATH, .validate = ks_validate_role},
+	{.group = RBAC, .resource = "clusterroles", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .names = KS_NAME_PATH, .validate = ks_validate_clusterrole},
 	{.group = "networking.k8s.io", .resource = "ingresses", .generation = KS_GENERATION_SPEC, .validate = ks_validate_ingress},
 	{.group = "networking.k8s.io", .resource = "ipaddresses", .flags = KS_STRATEGY_NEEDS_REVISION, .names = KS_NAME_PATH, .validate = ks_validate_ipaddress},
 	{.group = "networking.k8s.io", .resource = "servicecidrs", .flags = KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_servicecidr},
 	{.group = "networking.k8s.io", .resource = "ingressclasses", .generation = KS_GENERATION_SPEC, .validate = ks_validate_ingressclass},
-	{.group = "policy", .resource = "poddisruptionbudgets", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},
-	{.group = "scheduling.k8s.io", .resource = "priorityclasses", .generation = KS_GENERATION_CONTENT},
-	{.group = "node.k8s.io", .resource = "runtimeclasses", .flags = KS_STRATEGY_NEEDS_REVISION},
+	{.group = "policy", .resource = "poddisruptionbudgets", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC, .validate = ks_validate_poddisruptionbudget},
+	{.group = "scheduling.k8s.io", .resource = "priorityclasses", .generation = KS_GENERATION_CONTENT, .validate = ks_validate_priorityclass},
+	{.group = "node.k8s.io", .resource = "runtimeclasses", .flags = KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_runtimeclass},
 	{.group = "discovery.k8s.io", .resource = "endpointslices", .generation = KS_GENERATION_CONTENT, .validate = ks_validate_endpointslice},
 	{.group = "apiregistration.k8s.io", .resource = "apiservices", .flags = KS_STRATEGY_NEEDS_REVISION, .names = KS_NAME_PATH},
 	{.group = STORAGE, .resource = "storageclasses", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_storageclass},

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 
+#include "core/api/base64.h"
 #include "core/api/gojson.h"
 #include "core/api/quantity.h"
 #include "core/api/quote.h"
@@ -329,6 +330,18 @@ void ks_check_conditions(struct ks_check *c, const struct ks_path *path, const s
 		}
 		check_condition(c, &item, &conditions->items[i]);
 	}
+}
+
+bool ks_bytes_of(struct ks_str text, struct ks_buf *out)
+{
+	size_t n, bad;
+	bool canonical;
+
+	if (!ks_base64_check(text, &n, &canonical, &bad) || !ks_buf_reserve(out, n + 1))
+		return false;
+	ks_base64_decode(text, (unsigned char *)out->data);
+	out->len = n;
+	return true;
 }
 
 /* -- amounts ------------------------------------------------------------------------------------------------------ */

@@ -41,7 +41,10 @@ bool ks_check_ip_not_special(struct ks_check *c, const struct ks_path *path, con
 /* No conditions may repeat, each has a proper type, status, reason and time (metav1.Condition). */
 void ks_check_conditions(struct ks_check *c, const struct ks_path *path, const struct ks_value *conditions);
 
-/* 0 when there is no amount in the map. */
+/* The bytes that a base64 text stands for. False when it is none, or when out of memory. */
+bool ks_bytes_of(struct ks_str text, struct ks_buf *out);
+
+/* Is there an amount in the map? "0" when there is none. */
 bool ks_quantity_in(const struct ks_check *c, const struct ks_value *map, struct ks_str key, struct ks_str *text_r);
 /* Amounts: an absent text is zero. */
 int ks_quantity_text_cmp(struct ks_str a, struct ks_str b);

@@ -168,30 +168,36 @@ void ks_validate_networkpolicy(struct ks_registry_context *ctx, const struct ks_
 
 /* -- addresses ---------------------------------------------------------------------------------------------------- */
 
-void ks_validate_ipaddress(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old, struct ks_status *status)
+static void check_parent(struct ks_check *c, const struct ks_path *path, const struct ks_value *parent)
 {
-	struct ks_check c = ks_check_begin(ctx, status);
-	struct ks_path spec_path = ks_path_root("spec"), path = ks_path_child(&spec_path, "parentRef"), name_path = ks_path_root("metadata.name");
-	struct ks_value spec = ks_struct_in(&c, object, "spec"), before;
-	const struct ks_value *parent = KS_IN(&c, &spec, "parentRef");
-	struct ks_str group = KS_IN_TEXT(&c, parent, "group"), ns = KS_IN_TEXT(&c, parent, "namespace");
+	struct ks_str group = KS_IN_TEXT(c, parent, "group"), ns = KS_IN_TEXT(c, parent, "namespace");
 
-	if (old) {
-		before = ks_struct_in(&c, old, "spec");
-		ks_check_slot_immutable(&c, &path, NULL, &spec, &before, "parentRef");
-		return;
-	}
-	ks_check_ip(&c, &name_path, NULL, KS_IN_TEXT(&c, KS_IN(&c, object, "metadata"), "name"), true);
 	if (!parent) {
-		ks_err_required(&c, &path, NULL, "");
+		ks_err_required(c, path, NULL, "");
 		return;
 	}
 	if (group.n)
-		ks_check_name(&c, &path, "group", KS_NAME_DNS1123_SUBDOMAIN, group);
-	ks_check_required_name(&c, &path, "resource", KS_NAME_PATH_SEGMENT, KS_IN_TEXT(&c, parent, "resource"));
-	ks_check_required_name(&c, &path, "name", KS_NAME_PATH_SEGMENT, KS_IN_TEXT(&c, parent, "name"));
+		ks_check_name(c, path, "group", KS_NAME_DNS1123_SUBDOMAIN, group);
+	ks_check_required_name(c, path, "resource", KS_NAME_PATH_SEGMENT, KS_IN_TEXT(c, parent, "resource"));
+	ks_check_required_name(c, path, "name", KS_NAME_PATH_SEGMENT, KS_IN_TEXT(c, parent, "name"));
 	if (ns.n)
-		ks_check_name(&c, &path, "namespace", KS_NAME_PATH_SEGMENT, ns);
+		ks_check_name(c, path, "namespace", KS_NAME_PATH_SEGMENT, ns);
+}
+
+void ks_validate_ipaddress(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old, struct ks_status *status)
+{
+	struct ks_check c = ks_check_begin(ctx, status);
+	struct ks_path path = ks_path_root("spec.parentRef"), name_path = ks_path_root("metadata.name");
+	struct ks_value spec = ks_struct_in(&c, object, "spec"), before;
+	struct ks_str name = KS_IN_TEXT(&c, KS_IN(&c, object, "metadata"), "name");
+
+	if (name.n)
+		ks_check_ip(&c, &name_path, NULL, name, true);
+	check_parent(&c, &path, KS_IN(&c, &spec, "parentRef"));
+	if (!old)
+		return;
+	before = ks_struct_in(&c, old, "spec");
+	ks_check_slot_immutable(&c, &path, NULL, &spec, &before, "parentRef");
 }
 
 static bool are_of_two_families(const struct ks_value *list)
@@ -201,18 +207,18 @@ static bool are_of_two_families(const struct ks_value *list)
 	return parse_range(ks_value_str(&list->items[0]), &a) && parse_range(ks_value_str(&list->items[1]), &b) && a.family != b.family;
 }
 
-static void check_new_ranges(struct ks_check *c, const struct ks_path *path, const struct ks_value *object, const struct ks_value *list)
+static void check_new_ranges(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
 {
 	if (!ks_value_count(list)) {
 		ks_err_required(c, path, NULL, "at least one CIDR required");
 		return;
 	}
 	if (list->n > 2) {
-		ks_err_invalid_slot(c, path, NULL, object, "spec", "may only hold up to 2 values");
+		ks_err_invalid(c, path, NULL, list, "may only hold up to 2 values");
 		return;
 	}
 	if (list->n == 2 && !are_of_two_families(list)) {
-		ks_err_invalid_slot(c, path, NULL, object, "spec", "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64");
+		ks_err_invalid(c, path, NULL, list, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64");
 		return;
 	}
 	for (uint32_t i = 0; i < list->n; i++) {
@@ -249,7 +255,7 @@ void ks_validate_servicecidr(struct ks_registry_context *ctx, const struct ks_va
 	if (ctx->subresource.n)
 		return;
 	if (!old) {
-		check_new_ranges(&c, &path, object, KS_IN_LIST(&c, &spec, "cidrs"));
+		check_new_ranges(&c, &path, KS_IN_LIST(&c, &spec, "cidrs"));
 		return;
 	}
 	before = ks_struct_in(&c, old, "spec");

@@ -316,6 +316,8 @@ static void check_attachment_source(struct ks_check *c, const struct ks_path *pa
 		ks_check_volume_spec(c, &at, inlined, (struct ks_str){0}, true);
 	else if (!ks_value_str(name).n)
 		ks_err_required(c, path, "persistentVolumeName", "must specify non empty persistentVolumeName");
+	else
+		ks_check_name(c, path, "persistentVolumeName", KS_NAME_DNS1123_SUBDOMAIN, ks_value_str(name));
 }
 
 static void check_volume_error(struct ks_check *c, const struct ks_path *path, const struct ks_value *v)
@@ -349,20 +351,11 @@ void ks_validate_volumeattachment(struct ks_registry_context *ctx, const struct 
 	struct ks_path path = ks_path_root("spec"), source = ks_path_child(&path, "source");
 	struct ks_value spec = ks_struct_in(&c, object, "spec");
 	struct ks_str attacher = KS_IN_TEXT(&c, &spec, "attacher");
-	const struct ks_value *name = KS_IN(&c, KS_IN(&c, &spec, "source"), "persistentVolumeName");
 
-	if (!attacher.n)
-		ks_err_required(&c, &path, "attacher", "");
+	ks_check_csi_driver_name(&c, &path, "attacher", attacher);
 	check_attachment_source(&c, &source, KS_IN(&c, &spec, "source"));
 	ks_check_name(&c, &path, "nodeName", KS_NAME_DNS1123_SUBDOMAIN, KS_IN_TEXT(&c, &spec, "nodeName"));
 	check_attachment_status(&c, KS_IN(&c, object, "status"));
-	if (old) {
-		if (!ks_value_same(KS_IN(&c, object, "spec"), KS_IN(&c, old, "spec")))
-			ks_err_invalid_slot(&c, &path, NULL, object, "spec", "field is immutable");
-		return;
-	}
-	if (attacher.n)
-		ks_check_csi_driver_name(&c, &path, "attacher", attacher);
-	if (name)
-		ks_check_name(&c, &source, "persistentVolumeName", KS_NAME_DNS1123_SUBDOMAIN, ks_value_str(name));
+	if (old && !ks_value_same(KS_IN(&c, object, "spec"), KS_IN(&c, old, "spec")))
+		ks_err_invalid_slot(&c, &path, NULL, object, "spec", "field is immutable");
 }
