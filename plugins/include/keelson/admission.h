@@ -54,6 +54,7 @@ struct ks_admission_result {
 	int32_t code;               /* of a denial; 0: 403 */
 	struct ks_view reason;      /* metav1 reason; empty: Forbidden (or what fits the code) */
 	struct ks_view message;     /* for the client. With code 0 the host says `pods "x" is forbidden: MESSAGE` */
+	/* With code 422 and no message the host words `KIND "NAME" is invalid: ...` from the causes. */
 	const struct ks_admission_cause *causes;
 	size_t n_causes;
 	const struct ks_view *warnings; /* Warning: 299 headers, whether allowed or not */
