@@ -93,6 +93,8 @@ int ks_stream_begin(struct ks_stream *stream, int status, const struct ks_header
 /* Takes over the pieces. Flushed without delay at the end of the loop's turn. */
 int ks_stream_write(struct ks_stream *stream, const struct ks_piece *pieces, size_t n_pieces);
 void ks_stream_end(struct ks_stream *stream);
+/* Gives the memory of the request's head back: its views are dead from now on, ks_stream_request is empty. For streamed answers that last. */
+void ks_stream_trim(struct ks_stream *stream);
 /* Bytes taken over and not yet handed to TLS. A watcher writes only while this is small. */
 size_t ks_stream_queued(const struct ks_stream *stream);
 /* Called once, posted, when ks_stream_queued has fallen to `below` or less (or is there already). One at a time: a second call replaces the first. */

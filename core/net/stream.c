@@ -169,6 +169,18 @@ void ks_stream_head_done(struct ks_stream *stream, struct ks_str target)
 		ks_worker_note(stream->worker, stream, KS_NOTE_REQUEST);
 }
 
+void ks_stream_trim(struct ks_stream *stream)
+{
+	stream->request = (struct ks_http_request){.http2 = stream->request.http2,
+		.content_length = stream->request.content_length,
+		.has_body = stream->request.has_body,
+		.remote_address = stream->request.remote_address};
+	stream->headers = NULL;
+	stream->n_headers = stream->max_headers = 0;
+	if (stream->head.n == 0) /* the head of an answer over HTTP/1.1 may still wait there */
+		ks_arena_fini(&stream->arena);
+}
+
 const struct ks_http_request *ks_stream_request(const struct ks_stream *stream)
 {
 	return &stream->request;

@@ -135,6 +135,11 @@ int ks_stream_begin(struct ks_stream *stream, int status, const struct ks_header
 	return 0;
 }
 
+void ks_stream_trim(struct ks_stream *stream)
+{
+	(void)stream;
+}
+
 void ks_stream_end(struct ks_stream *stream)
 {
 	stream->answer.ended = true;
