@@ -264,6 +264,34 @@ static void check_percent(struct ks_str s, struct ks_name_errors *errors)
 		say(errors, "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', " REGEX("[0-9]+%"));
 }
 
+static bool is_search_label(const char *p, size_t n)
+{
+	if (n && p[0] == '_')
+		p++, n--;
+	if (!n || p[0] == '-' || p[0] == '_' || p[n - 1] == '-' || p[n - 1] == '_')
+		return false;
+	return made_of(ks_str_of(p, n), false, "-_");
+}
+
+static void check_search_domain(struct ks_str s, struct ks_name_errors *errors)
+{
+	size_t start = 0;
+	bool good = true;
+
+	if (s.n > LONGEST_SUBDOMAIN)
+		say(errors, "must be no more than 253 characters");
+	for (size_t i = 0; i <= s.n; i++)
+		if (i == s.n || s.p[i] == '.') {
+			good &= is_search_label(s.p + start, i - start);
+			start = i + 1;
+		}
+	if (!good)
+		say(errors,
+			"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and "
+			"end with an alphanumeric character (e.g. 'example.com', " REGEX(
+				"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*"));
+}
+
 bool ks_name_check(enum ks_name_form form, struct ks_str value, struct ks_name_errors *errors_r)
 {
 	static void (*const checks[])(struct ks_str, struct ks_name_errors *) = {
@@ -280,6 +308,7 @@ bool ks_name_check(enum ks_name_form form, struct ks_str value, struct ks_name_e
 		[KS_NAME_HTTP_HEADER] = check_header,
 		[KS_NAME_WILDCARD_SUBDOMAIN] = check_wildcard,
 		[KS_NAME_PERCENT] = check_percent,
+		[KS_NAME_SEARCH_DOMAIN] = check_search_domain,
 	};
 	struct ks_name_errors errors = {.n = 0};
 

@@ -31,6 +31,7 @@ enum ks_name_form {
 	KS_NAME_HTTP_HEADER,
 	KS_NAME_WILDCARD_SUBDOMAIN, /* *.example.com */
 	KS_NAME_PERCENT,           /* 25% */
+	KS_NAME_SEARCH_DOMAIN,     /* a subdomain with underscores: search paths of resolvers */
 };
 
 /* True when `value` has the form; else the messages, in upstream's order. `errors_r` may be NULL. */

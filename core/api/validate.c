@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/api/gojson.h"
-#include "core/api/json.h"
+#include "core/api/gojson.h"
 #include "core/api/quote.h"
 
 /* -- paths ------------------------------------------------------------------------------------------------------ */
@@ -134,7 +134,7 @@ static void add_value(struct ks_check *c, struct ks_buf *out, const struct ks_va
 	else if (value->type)
 		ks_gojson_write(c->schema, value->type, false, value, out);
 	else
-		ks_json_encode(c->schema, value, out);
+		ks_gojson_write(c->schema, value->type, false, value, out);
 }
 
 /* -- words -------------------------------------------------------------------------------------------------------- */
@@ -229,6 +229,11 @@ void ks_err_invalid_literal(struct ks_check *c, const struct ks_path *path, cons
 	ks_buf_add_str(&shown, literal);
 	say(c, &invalid, path, name, &shown, detail);
 	ks_buf_fini(&shown);
+}
+
+void ks_err_invalid_bare(struct ks_check *c, const struct ks_path *path, const char *name, const char *detail)
+{
+	say(c, &invalid, path, name, NULL, detail);
 }
 
 void ks_err_type_invalid(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *value, const char *detail)

@@ -145,6 +145,8 @@ void ks_err_invalid_text(struct ks_check *c, const struct ks_path *path, const c
 void ks_err_invalid_int(struct ks_check *c, const struct ks_path *path, const char *name, int64_t value, const char *detail);
 /* The value in `literal`, just as it is to be printed. */
 void ks_err_invalid_literal(struct ks_check *c, const struct ks_path *path, const char *name, const char *literal, const char *detail);
+/* Without a value. */
+void ks_err_invalid_bare(struct ks_check *c, const struct ks_path *path, const char *name, const char *detail);
 void ks_err_type_invalid(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *value, const char *detail);
 void ks_err_forbidden(struct ks_check *c, const struct ks_path *path, const char *name, const char *detail);
 /* `supported` ends with NULL and is shown in its order: sort it where upstream does. */

@@ -5,7 +5,8 @@
 #define KS_REGISTRY_VALIDATE_POD_H
 
 #include "core/api/validate.h"
-#include "core/registry/registry.h"
+#include "core/registry/validate/common.h"
+#include "core/registry/validate/volume.h"
 
 /* Short hand for fields of `v`; `c` is the run. */
 #define IN(v, name) KS_IN(c, v, name)
@@ -73,8 +74,6 @@ void ks_check_resource_ref(struct ks_check *c, const struct ks_path *path, const
 bool ks_check_descending_path(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
 bool ks_check_local_path(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
 bool ks_check_no_backsteps(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
-/* A claim's spec, in a template of a volume or of a stateful set. */
-void ks_check_claim_spec(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec);
 
 void ks_check_resource_name(struct ks_check *c, const struct ks_path *path, struct ks_str name, bool of_pod);
 void ks_check_resources(struct ks_check *c, const struct ks_path *path, const struct ks_value *resources, bool of_pod);
@@ -86,7 +85,6 @@ void ks_check_host_process(struct ks_check *c, const struct ks_path *path, const
 void ks_check_os(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec);
 
 void ks_check_affinity(struct ks_check *c, const struct ks_path *path, const struct ks_value *affinity);
-void ks_check_node_selector(struct ks_check *c, const struct ks_path *path, const struct ks_value *selector, bool any_values);
 void ks_check_tolerations(struct ks_check *c, const struct ks_path *path, const struct ks_value *list);
 void ks_check_spread(struct ks_check *c, const struct ks_path *path, const struct ks_value *list);
 void ks_check_dns(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec);

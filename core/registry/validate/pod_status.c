@@ -1,0 +1,287 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* What the status of a pod may say, and how its resources may change. */
+#include "core/registry/validate/pod_status.h"
+
+#include "core/registry/kit.h"
+
+/* -- addresses ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_v6(struct ks_str ip)
+{
+	return ks_text_has(ip, ':');
+}
+
+static bool is_address(struct ks_check *c, struct ks_str ip)
+{
+	struct ks_status scratch = {.code = 0};
+	struct ks_check quiet = {.schema = c->schema, .arena = c->arena, .status = &scratch};
+	struct ks_path root = ks_path_root("");
+
+	return ks_check_ip(&quiet, &root, NULL, ip, false);
+}
+
+/* At most one address of each family. `old_first`: duplicates are looked for before families. */
+static void check_families(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
+{
+	bool v4 = false, v6 = false;
+
+	if (ks_value_count(list) < 2)
+		return;
+	EACH(i, list) {
+		struct ks_str ip = TEXT(&list->items[i], "ip");
+
+		if (!is_address(c, ip)) {
+			ks_err_internal(c, path, NULL, ks_err_detail(c, "failed to check for dual stack with error:invalid IP[%u]: %.*s", i, (int)ip.n, ip.p));
+			v4 = v6 = false;
+			break;
+		}
+		if (is_v6(ip))
+			v6 = true;
+		else
+			v4 = true;
+	}
+	if (!v4 || !v6 || list->n > 2)
+		ks_err_invalid(c, path, NULL, list, "may specify no more than one IP for each IP family");
+}
+
+static void check_twice(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
+{
+	struct ks_seen seen = {.n = 0};
+
+	for (uint32_t i = 0; ks_value_count(list) > 1 && i < list->n; i++) {
+		struct ks_path item = ks_path_index(path, i);
+
+		if (!ks_seen_add(c, &seen, TEXT(&list->items[i], "ip")))
+			ks_err_duplicate(c, &item, NULL, &list->items[i]);
+	}
+}
+
+static void check_each_ip(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
+{
+	EACH(i, list) {
+		struct ks_path item = ks_path_index(path, i);
+
+		ks_check_ip(c, &item, NULL, TEXT(&list->items[i], "ip"), true);
+	}
+}
+
+static void check_ips(struct ks_check *c, const struct ks_value *status)
+{
+	const struct ks_value *pods = LIST(status, "podIPs"), *hosts = LIST(status, "hostIPs");
+	struct ks_path pods_at = ks_path_root("status.podIPs"), hosts_at = ks_path_root("status.hostIPs"), first = ks_path_index(&hosts_at, 0);
+
+	check_each_ip(c, &pods_at, pods);
+	check_families(c, &pods_at, pods);
+	check_twice(c, &pods_at, pods);
+	if (!ks_value_count(hosts))
+		return;
+	if (!ks_str_eq(TEXT(status, "hostIP"), TEXT(&hosts->items[0], "ip")))
+		ks_err_invalid_text(c, &first, "ip", TEXT(&hosts->items[0], "ip"), "must be equal to `hostIP`");
+	check_each_ip(c, &hosts_at, hosts);
+	check_twice(c, &hosts_at, hosts);
+	check_families(c, &hosts_at, hosts);
+}
+
+/* -- containers ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_sidecar(struct ks_check *c, const struct ks_value *spec, struct ks_str name)
+{
+	const struct ks_value *list = LIST(spec, "initContainers");
+
+	EACH(i, list)
+		if (ks_str_eq(TEXT(&list->items[i], "name"), name))
+			return ks_str_is(TEXT(&list->items[i], "restartPolicy"), "Always");
+	return false;
+}
+
+/* Own rules of a container say when it starts again. */
+static bool has_own_policy(struct ks_check *c, const struct ks_value *spec, const char *list_name, struct ks_str name)
+{
+	const struct ks_value *list = ks_value_get(c->schema, spec, list_name);
+
+	EACH(i, list)
+		if (ks_str_eq(TEXT(&list->items[i], "name"), name))
+			return IN(&list->items[i], "restartPolicy") && !ks_str_is(TEXT(&list->items[i], "restartPolicy"), "Never");
+	return false;
+}
+
+/* What has ended for good doesn't run again. */
+static void check_transitions(struct ks_check *c, const char *field, const struct ks_value *status, const struct ks_value *old, const struct ks_value *spec,
+	struct ks_str policy, const char *containers)
+{
+	const struct ks_value *now = ks_value_get(c->schema, status, field), *before = ks_value_get(c->schema, old, field);
+	struct ks_path root = ks_path_root("status"), at = ks_path_child(&root, field);
+
+	if (ks_str_is(policy, "Always"))
+		return;
+	EACH(i, before) {
+		const struct ks_value *ended = IN(IN(&before->items[i], "state"), "terminated");
+		struct ks_str name = TEXT(&before->items[i], "name");
+		struct ks_path item = ks_path_index(&at, i);
+
+		if (!ended || (INT(ended, "exitCode") && ks_str_is(policy, "OnFailure")) || is_sidecar(c, spec, name))
+			continue;
+		if (containers && has_own_policy(c, spec, containers, name))
+			continue;
+		EACH(k, now)
+			if (ks_str_eq(TEXT(&now->items[k], "name"), name) && !IN(IN(&now->items[k], "state"), "terminated"))
+				ks_err_forbidden(c, &item, "state", "may not be transitioned to non-terminated state");
+	}
+}
+
+static void check_claim_statuses(struct ks_check *c, const struct ks_value *status, const struct ks_value *spec)
+{
+	const struct ks_value *list = LIST(status, "resourceClaimStatuses"), *claims = LIST(spec, "resourceClaims");
+	struct ks_path at = ks_path_root("status.resourceClaimStatuses");
+	struct ks_seen seen = {.n = 0};
+
+	EACH(i, list) {
+		struct ks_path item = ks_path_index(&at, i);
+		struct ks_str name = TEXT(&list->items[i], "name");
+		bool known = false;
+
+		EACH(k, claims)
+			known |= ks_str_eq(TEXT(&claims->items[k], "name"), name);
+		if (!known)
+			ks_err_invalid_text(c, &item, "name", name, "must match the name of an entry in `spec.resourceClaims`");
+		if (!ks_seen_add(c, &seen, name))
+			ks_err_duplicate_text(c, &item, "name", name);
+		if (IN(&list->items[i], "resourceClaimName"))
+			ks_check_name(c, &item, "name", KS_NAME_DNS1123_SUBDOMAIN, TEXT(&list->items[i], "resourceClaimName"));
+	}
+}
+
+static void check_conditions(struct ks_check *c, const struct ks_value *list)
+{
+	static const char *const known[] = {"PodScheduled", "Ready", "Initialized", NULL};
+	struct ks_path at = ks_path_root("status.conditions");
+
+	EACH(i, list) {
+		struct ks_path item = ks_path_index(&at, i);
+
+		if (!ks_str_in(TEXT(&list->items[i], "type"), known))
+			ks_check_name(c, &item, "Type", KS_NAME_LABEL_KEY, TEXT(&list->items[i], "type"));
+	}
+}
+
+void ks_check_pod_status(struct ks_check *c, const struct ks_value *pod, const struct ks_value *old)
+{
+	struct ks_value status = ks_struct_in(c, pod, "status"), before = ks_struct_in(c, old, "status"), spec = ks_struct_in(c, old, "spec");
+	struct ks_str node = TEXT(&status, "nominatedNodeName"), policy = TEXT(&spec, "restartPolicy");
+	struct ks_path path = ks_path_root("status");
+
+	check_conditions(c, LIST(&status, "conditions"));
+	if (INT(&status, "observedGeneration") < 0)
+		ks_err_invalid_int(c, &path, "observedGeneration", INT(&status, "observedGeneration"), "must be a non-negative integer");
+	if (node.n && !ks_str_eq(node, TEXT(&before, "nominatedNodeName")))
+		ks_check_name(c, &path, "nominatedNodeName", KS_NAME_DNS1123_SUBDOMAIN, node);
+	ks_check_immutable(c, &path, "qosClass", IN(&status, "qosClass"), IN(&before, "qosClass"));
+	check_transitions(c, "containerStatuses", &status, &before, &spec, policy, "containers");
+	check_transitions(c, "initContainerStatuses", &status, &before, &spec, policy, "initContainers");
+	check_transitions(c, "ephemeralContainerStatuses", &status, &before, &spec, KS_STR_LIT("Never"), NULL);
+	check_claim_statuses(c, &status, &spec);
+	check_ips(c, &status);
+}
+
+/* -- resize ---------------------------------------------------------------------------------------------------------------- */
+
+static bool has_lost(struct ks_check *c, const struct ks_value *now, const struct ks_value *before)
+{
+	EACH(i, before)
+		if (!now || !ks_value_get_str(c->schema, now, before->members[i].key))
+			return true;
+	return false;
+}
+
+static void check_container_resize(struct ks_check *c, const struct ks_path *path, const struct ks_value *now, const struct ks_value *before)
+{
+	const struct ks_value *a = IN(now, "resources"), *b = IN(before, "resources");
+
+	if (has_lost(c, MAP(a, "requests"), MAP(b, "requests")))
+		ks_err_forbidden(c, path, "resources.requests", "resource requests cannot be removed");
+	if (has_lost(c, MAP(a, "limits"), MAP(b, "limits")))
+		ks_err_forbidden(c, path, "resources.limits", "resource limits cannot be removed");
+}
+
+/* A map without cpu and memory is as it was. */
+static bool same_others(struct ks_check *c, const struct ks_value *now, const struct ks_value *before)
+{
+	uint32_t n = 0, m = 0;
+
+	EACH(i, now) {
+		struct ks_str key = now->members[i].key;
+
+		if (ks_str_is(key, "cpu") || ks_str_is(key, "memory"))
+			continue;
+		if (!before || !ks_value_same(ks_value_get_str(c->schema, before, key), &now->members[i].value))
+			return false;
+		n++;
+	}
+	EACH(i, before)
+		m += !ks_str_is(before->members[i].key, "cpu") && !ks_str_is(before->members[i].key, "memory");
+	return n == m;
+}
+
+static bool same_but_amounts(struct ks_check *c, const struct ks_value *now, const struct ks_value *before)
+{
+	for (uint16_t i = 0; i < now->n && i < before->n; i++) {
+		const char *name = ks_schema_text(c->schema, ks_schema_field(c->schema, now->type, i)->name);
+		const struct ks_value *a = &now->items[i], *b = &before->items[i];
+
+		if (strcmp(name, "resources")) {
+			if (!ks_value_same(ks_value_present(a) ? a : NULL, ks_value_present(b) ? b : NULL))
+				return false;
+		} else if (!same_others(c, MAP(a, "limits"), MAP(b, "limits")) || !same_others(c, MAP(a, "requests"), MAP(b, "requests")) ||
+			!ks_value_same(IN(a, "claims"), IN(b, "claims"))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void check_others(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *old_spec)
+{
+	for (uint16_t i = 0; i < spec->n && i < old_spec->n; i++) {
+		const char *name = ks_schema_text(c->schema, ks_schema_field(c->schema, spec->type, i)->name);
+		const struct ks_value *a = &spec->items[i], *b = &old_spec->items[i];
+		bool same = true;
+
+		if (strcmp(name, "containers") && strcmp(name, "initContainers"))
+			same = ks_value_same(ks_value_present(a) ? a : NULL, ks_value_present(b) ? b : NULL);
+		else
+			for (uint32_t k = 0; same && k < ks_value_count(a) && k < ks_value_count(b); k++)
+				same = same_but_amounts(c, &a->items[k], &b->items[k]);
+		if (same && ks_value_count(a) == ks_value_count(b))
+			continue;
+		ks_err_forbidden(c, path, NULL, "only cpu and memory resources are mutable");
+		return;
+	}
+}
+
+void ks_check_pod_resize(struct ks_check *c, const struct ks_value *pod, const struct ks_value *old, const struct ks_value *spec, const struct ks_value *old_spec)
+{
+	const struct ks_value *now = LIST(spec, "containers"), *before = LIST(old_spec, "containers"), *annotations = MAP(IN(old, "metadata"), "annotations");
+	const struct ks_status_cause *mark = ks_check_mark(c);
+	struct ks_path path = ks_path_root("spec"), at = ks_path_child(&path, "containers"), root = ks_path_root("");
+	const char *qos = ks_pod_qos(c->user, pod);
+
+	ks_check_pod_spec(c, &path, spec, old_spec, TEXT(IN(pod, "metadata"), "name"), true);
+	if (annotations && ks_value_get(c->schema, annotations, "kubernetes.io/config.mirror")) {
+		ks_err_forbidden(c, &root, NULL, "static pods cannot be resized");
+		return;
+	}
+	if (ks_str_is(TEXT(IN(old_spec, "os"), "name"), "windows")) {
+		ks_err_forbidden(c, &root, NULL, "windows pods cannot be resized");
+		return;
+	}
+	if (!ks_str_is(TEXT(IN(old, "status"), "qosClass"), qos))
+		ks_err_invalid_text(c, &path, NULL, TEXT(IN(old, "status"), "qosClass"), "Pod QOS Class may not change as a result of resizing");
+	for (uint32_t i = 0; i < ks_value_count(now) && i < ks_value_count(before); i++) {
+		struct ks_path item = ks_path_index(&at, i);
+
+		check_container_resize(c, &item, &now->items[i], &before->items[i]);
+	}
+	if (!ks_check_failed_since(c, mark))
+		check_others(c, &path, spec, old_spec);
+}
