@@ -17,6 +17,7 @@ static const struct {
 	{"ip", "IP"}, {"ips", "IPs"}, {"id", "ID"}, {"uid", "UID"}, {"cel", "CEL"}, {"tty", "TTY"}, {"http", "HTTP"}, {"tcp", "TCP"}, {"grpc", "GRPC"},
 	{"dns", "DNS"}, {"url", "URL"}, {"fs", "FS"}, {"pd", "PD"}, {"ssl", "SSL"}, {"cidr", "CIDR"}, {"cidrs", "CIDRs"}, {"iqn", "IQN"},
 	{"wwids", "WWIDs"}, {"cephfs", "CephFS"}, {"storageos", "StorageOS"}, {"fsid", "FSID"},
+	{"se", "SE"}, {"os", "OS"}, {"gmsa", "GMSA"},
 };
 
 /* Names that are not what the JSON name suggests. The type is the last part of its name. */
@@ -36,8 +37,15 @@ static const struct {
 /* Orders of fields that differ from those of the served types. */
 static const struct {
 	const char *type;
-	const char *fields[28];
+	const char *fields[40];
 } odd_orders[] = {
+	{"PodSpec", {"volumes", "initContainers", "containers", "ephemeralContainers", "restartPolicy", "terminationGracePeriodSeconds",
+		"activeDeadlineSeconds", "dnsPolicy", "nodeSelector", "serviceAccountName", "automountServiceAccountToken", "nodeName", "securityContext",
+		"imagePullSecrets", "hostname", "subdomain", "setHostnameAsFQDN", "affinity", "schedulerName", "tolerations", "hostAliases",
+		"priorityClassName", "priority", "preemptionPolicy", "dnsConfig", "readinessGates", "runtimeClassName", "overhead", "enableServiceLinks",
+		"topologySpreadConstraints", "os", "schedulingGates", "resourceClaims", "resources", "hostnameOverride", "schedulingGroup"}},
+	{"PodSecurityContext", {"seLinuxOptions", "windowsOptions", "runAsUser", "runAsGroup", "runAsNonRoot", "supplementalGroups",
+		"supplementalGroupsPolicy", "fsGroup", "fsGroupChangePolicy", "sysctls", "seccompProfile", "appArmorProfile", "seLinuxChangePolicy"}},
 	{"ISCSIPersistentVolumeSource", {"targetPortal", "iqn", "lun", "iscsiInterface", "fsType", "readOnly", "portals", "chapAuthDiscovery",
 		"chapAuthSession", "secretRef", "initiatorName"}},
 };
@@ -95,6 +103,24 @@ static bool write_metadata(const struct ks_schema *s, const struct ks_value *v, 
 	return true;
 }
 
+/* What a pod has of its host belongs to its security context. */
+static void write_pod_context(const struct ks_schema *s, uint16_t type, const struct ks_value *spec, const struct ks_value *v, struct ks_buf *out)
+{
+	static const char *const fields[] = {"hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers", NULL};
+	struct ks_value none = {.kind = KS_STRUCT, .type = type};
+
+	ks_gojson_write_fields(s, spec->type, fields, spec, out);
+	if (!out->failed && out->len)
+		out->data[out->len - 1] = ',';
+	size_t at = out->len;
+
+	ks_gojson_write(s, type, false, ks_value_present(v) ? v : &none, out);
+	if (out->failed)
+		return;
+	memmove(out->data + at, out->data + at + 1, out->len - at - 1);
+	out->len--;
+}
+
 static bool write_field(const struct ks_schema *s, uint16_t type, uint16_t slot, const struct ks_value *v, bool first, struct ks_buf *out)
 {
 	const struct ks_field *f = ks_schema_field(s, type, slot);
@@ -111,7 +137,10 @@ static bool write_field(const struct ks_schema *s, uint16_t type, uint16_t slot,
 		return false;
 	}
 	write_name(s, type, name, out);
-	ks_gojson_write(s, f->type, f->flags & KS_FIELD_POINTER, value, out);
+	if (!strcmp(name, "securityContext") && !strcmp(short_name(s, type), "PodSpec"))
+		write_pod_context(s, f->type, v, value, out);
+	else
+		ks_gojson_write(s, f->type, f->flags & KS_FIELD_POINTER, value, out);
 	return true;
 }
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
+#include "core/registry/validate/pods.h"
+#include "core/registry/validate/warnings.h"
 
 static bool job_defaults(struct ks_registry_context *ctx, struct ks_value *job)
 {
@@ -15,9 +17,10 @@ static bool job_defaults(struct ks_registry_context *ctx, struct ks_value *job)
 	return ks_kit_default(ctx, job, "spec.parallelism", ks_value_from_int(1)) &&
 		ks_kit_default(ctx, job, "spec.backoffLimit",
 			ks_value_from_int(ks_kit_at(ctx, job, "spec.backoffLimitPerIndex") ? INT32_MAX : 6)) &&
-		ks_kit_default_text(ctx, job, "spec.completionMode", "NonIndexed") &&
+		ks_kit_default(ctx, job, "spec.completionMode", ks_value_from_str(KS_STR_LIT("NonIndexed"))) &&
 		ks_kit_default(ctx, job, "spec.suspend", ks_value_from_bool(false)) &&
-		ks_kit_default_text(ctx, job, "spec.podReplacementPolicy", has_policy ? "Failed" : "TerminatingOrFailed") &&
+		ks_kit_default(ctx, job, "spec.podReplacementPolicy",
+			ks_value_from_str(has_policy ? KS_STR_LIT("Failed") : KS_STR_LIT("TerminatingOrFailed"))) &&
 		ks_kit_default(ctx, job, "spec.manualSelector", ks_value_from_bool(false)) &&
 		ks_pod_spec_defaults(ctx, ks_kit_at(ctx, job, "spec.template.spec"));
 }
@@ -69,6 +72,8 @@ const struct ks_strategy ks_strategy_jobs = {
 	.generation = KS_GENERATION_SPEC,
 	.defaults = job_defaults,
 	.prepare_create = job_prepare_create,
+	.validate = ks_validate_job,
+	.warnings = ks_warn_job,
 };
 
 static bool cronjob_defaults(struct ks_registry_context *ctx, struct ks_value *object)
@@ -80,4 +85,6 @@ const struct ks_strategy ks_strategy_cronjobs = {
 	.group = "batch", .resource = "cronjobs",
 	.generation = KS_GENERATION_SPEC,
 	.defaults = cronjob_defaults,
+	.validate = ks_validate_cronjob,
+	.warnings = ks_warn_cronjob,
 };

@@ -68,5 +68,7 @@ const char *ks_kit_path(struct ks_registry_context *ctx, const char *format, ...
 
 /* Defaults of a pod's spec that depend on other fields; of every template, too. */
 bool ks_pod_spec_defaults(struct ks_registry_context *ctx, struct ks_value *spec);
+/* Guaranteed, Burstable or BestEffort. */
+const char *ks_pod_qos(struct ks_registry_context *ctx, const struct ks_value *pod);
 
 #endif

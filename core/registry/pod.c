@@ -3,6 +3,8 @@
 #include "core/api/quantity.h"
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
+#include "core/registry/validate/pods.h"
+#include "core/registry/validate/warnings.h"
 
 /* -- defaults ----------------------------------------------------------------------------------------------------- */
 
@@ -124,7 +126,7 @@ static void judge_container(struct ks_registry_context *ctx, const struct ks_val
 		qos->guaranteed = false;
 }
 
-static const char *qos_class(struct ks_registry_context *ctx, const struct ks_value *pod)
+const char *ks_pod_qos(struct ks_registry_context *ctx, const struct ks_value *pod)
 {
 	struct qos qos = {.guaranteed = true};
 	const char *const lists[] = {"spec.containers", "spec.initContainers"};
@@ -143,7 +145,7 @@ static const char *qos_class(struct ks_registry_context *ctx, const struct ks_va
 static void pod_prepare_create(struct ks_registry_context *ctx, struct ks_value *pod)
 {
 	ks_kit_set_text(ctx, pod, "status.phase", "Pending");
-	ks_kit_set_text(ctx, pod, "status.qosClass", qos_class(ctx, pod));
+	ks_kit_set_text(ctx, pod, "status.qosClass", ks_pod_qos(ctx, pod));
 }
 
 static const struct ks_value *same_name(struct ks_registry_context *ctx, const struct ks_value *list, const struct ks_value *container)
@@ -223,6 +225,8 @@ const struct ks_strategy ks_strategy_pods = {
 	.defaults = pod_defaults,
 	.prepare_create = pod_prepare_create,
 	.prepare_update = pod_prepare_update,
+	.validate = ks_validate_pod,
+	.warnings = ks_warn_pod,
 	.begin_delete = pod_begin_delete,
 };
 
@@ -236,4 +240,6 @@ const struct ks_strategy ks_strategy_podtemplates = {
 	.flags = KS_STRATEGY_RETURNS_DELETED,
 	.generation = KS_GENERATION_CONTENT,
 	.defaults = template_defaults,
+	.validate = ks_validate_podtemplate,
+	.warnings = ks_warn_podtemplate,
 };

@@ -5,6 +5,8 @@
 
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
+#include "core/registry/validate/pods.h"
+#include "core/registry/validate/warnings.h"
 
 static bool template_defaults(struct ks_registry_context *ctx, struct ks_value *object)
 {
@@ -112,30 +114,21 @@ static void daemon_prepare_update(struct ks_registry_context *ctx, struct ks_val
 		*place = ks_value_from_str(ks_str_from(ks_kit_path(ctx, "%lu", n)));
 }
 
-/* The selector is what ties pods to their owner: it stays. */
-static void selector_immutable(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old, struct ks_status *status)
-{
-	if (ctx->subresource.n)
-		return;
-	if (!ks_kit_at(ctx, object, "spec.selector"))
-		ks_cause_required(status, ctx->arena, "spec.selector", "");
-	else if (old && !ks_kit_same(ctx, object, old, "spec.selector"))
-		ks_cause_invalid_value(status, ctx->arena, ctx->schema, "spec.selector", ks_kit_at(ctx, object, "spec.selector"), "field is immutable");
-}
-
 const struct ks_strategy ks_strategy_deployments = {
 	.group = "apps", .resource = "deployments",
 	.flags = KS_STRATEGY_STATUS_KEEPS_LABELS,
 	.generation = KS_GENERATION_ANNOTATIONS,
 	.defaults = deployment_defaults,
-	.validate = selector_immutable,
+	.validate = ks_validate_deployment,
+	.warnings = ks_warn_workload,
 };
 
 const struct ks_strategy ks_strategy_replicasets = {
 	.group = "apps", .resource = "replicasets",
 	.generation = KS_GENERATION_SPEC,
 	.defaults = template_defaults,
-	.validate = selector_immutable,
+	.validate = ks_validate_replicaset,
+	.warnings = ks_warn_workload,
 };
 
 const struct ks_strategy ks_strategy_statefulsets = {
@@ -144,6 +137,8 @@ const struct ks_strategy ks_strategy_statefulsets = {
 	.defaults = stateful_defaults,
 	.prepare_create = stateful_prepare_create,
 	.prepare_update = stateful_prepare_update,
+	.validate = ks_validate_statefulset,
+	.warnings = ks_warn_statefulset,
 };
 
 const struct ks_strategy ks_strategy_daemonsets = {
@@ -152,7 +147,8 @@ const struct ks_strategy ks_strategy_daemonsets = {
 	.defaults = updated_defaults,
 	.prepare_create = daemon_prepare_create,
 	.prepare_update = daemon_prepare_update,
-	.validate = selector_immutable,
+	.validate = ks_validate_daemonset,
+	.warnings = ks_warn_workload,
 };
 
 const struct ks_strategy ks_strategy_replicationcontrollers = {
@@ -160,4 +156,6 @@ const struct ks_strategy ks_strategy_replicationcontrollers = {
 	.flags = KS_STRATEGY_ORPHANS,
 	.generation = KS_GENERATION_SPEC,
 	.defaults = controller_defaults,
+	.validate = ks_validate_replicationcontroller,
+	.warnings = ks_warn_replicationcontroller,
 };

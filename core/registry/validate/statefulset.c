@@ -45,21 +45,18 @@ static void check_retention(struct ks_check *c, const struct ks_path *spec_path,
 	ks_check_one_of(c, &path, "whenScaled", TEXT(policy, "whenScaled"), policies);
 }
 
-static void check_template(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec)
+static void check_template(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *old)
 {
 	const struct ks_value *selector = IN(spec, "selector");
 	struct ks_value template = ks_struct_in(c, spec, "template");
-	const struct ks_value *metadata = IN(&template, "metadata"), *annotations = MAP(metadata, "annotations");
-	struct ks_path at = ks_path_child(path, "template"), notes = ks_path_child(&at, "annotations");
+	struct ks_path at = ks_path_child(path, "template");
 
 	if (!ks_selector_is_sound(c, selector)) {
 		ks_err_invalid(c, path, "selector", selector, "");
 	} else {
 		if (!ks_selector_is_empty(c, selector))
 			ks_check_selected(c, &at, selector, &template);
-		ks_check_labels(c, &at, "labels", MAP(metadata, "labels"));
-		ks_check_annotations(c, &at, "annotations", annotations);
-		ks_check_pod_annotations(c, &notes, annotations, IN(&template, "spec"), false);
+		ks_check_pod_template(c, &at, &template, IN(old, "template"));
 	}
 	ks_check_lasting_template(c, &at, &template, "StatefulSet");
 }
@@ -75,10 +72,10 @@ static void check_claims(struct ks_check *c, const struct ks_path *path, const s
 	}
 }
 
-static void check_spec(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec)
+static void check_spec(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *old)
 {
 	struct ks_str management = TEXT(spec, "podManagementPolicy");
-	const struct ks_value *ordinals = IN(spec, "ordinals"), *history = IN(spec, "revisionHistoryLimit");
+	const struct ks_value *ordinals = IN(spec, "ordinals");
 
 	if (!management.n)
 		ks_err_required(c, path, "podManagementPolicy", "");
@@ -90,10 +87,8 @@ static void check_spec(struct ks_check *c, const struct ks_path *path, const str
 	ks_check_nonnegative(c, path, "minReadySeconds", INT(spec, "minReadySeconds"));
 	if (ordinals)
 		ks_check_nonnegative(c, path, "ordinals.start", INT(ordinals, "start"));
-	if (history)
-		ks_check_nonnegative(c, path, "revisionHistoryLimit", ks_value_int_or(history, 0));
 	ks_check_own_selector(c, path, IN(spec, "selector"), "statefulset");
-	check_template(c, path, spec);
+	check_template(c, path, spec, old);
 }
 
 /* Is everything but the fields that may change as it was? */
@@ -144,8 +139,10 @@ void ks_validate_statefulset(struct ks_registry_context *ctx, const struct ks_va
 		check_status(c, object, old);
 		return;
 	}
-	check_spec(c, &path, &spec);
+	check_spec(c, &path, &spec, old ? IN(old, "spec") : NULL);
 	if (!old) {
+		if (TEXT(&spec, "serviceName").n)
+			ks_check_name(c, &path, "serviceName", KS_NAME_DNS1123_LABEL, TEXT(&spec, "serviceName"));
 		check_claims(c, &path, LIST(&spec, "volumeClaimTemplates"));
 		return;
 	}
