@@ -117,6 +117,7 @@ struct ks_request {
 
 	/* private to core/pipeline */
 	struct ks_inner *inner;          /* NULL: from a stream */
+	struct ks_gzip_answer *gzip_answer; /* that is being written */
 	struct ks_timer deadline_timer;
 	struct ks_task resume_task;
 	struct ks_request_end *ends;

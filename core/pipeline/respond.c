@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/pipeline/chain.h"
-#include "core/pipeline/gzip.h"
+#include "core/pipeline/gzip_answer.h"
 #include "core/pipeline/inner.h"
 #include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
@@ -251,13 +251,6 @@ static struct ks_str join(const struct ks_piece *pieces, size_t n, struct ks_buf
 	return ks_buf_str(joined);
 }
 
-static bool accepts_gzip(const struct ks_request *request)
-{
-	struct ks_str accepted = ks_request_header_view(request, "accept-encoding");
-
-	return accepted.n && memmem(accepted.p, accepted.n, "gzip", 4) && !memmem(accepted.p, accepted.n, "gzip;q=0", 8);
-}
-
 static size_t length_of(const struct ks_piece *pieces, size_t n)
 {
 	size_t length = 0;
@@ -269,48 +262,14 @@ static size_t length_of(const struct ks_piece *pieces, size_t n)
 
 bool ks_request_compresses(const struct ks_request *request, size_t bytes)
 {
-	return bytes > GZIP_LEAST && !request->inner && request->stream && accepts_gzip(request);
-}
-
-static bool compress(const struct ks_piece *pieces, size_t n, struct ks_buf *out)
-{
-	struct ks_gzip *gzip = ks_gzip_new();
-	bool good = gzip != NULL;
-
-	for (size_t i = 0; good && i < n; i++)
-		good = ks_gzip_write(gzip, ks_str_of(pieces[i].data, pieces[i].len), i + 1 == n, out) == 0;
-	ks_gzip_free(&gzip);
-	return good;
-}
-
-/* The same bytes, compressed. False when they are to be sent as they are. */
-static bool respond_compressed(struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers,
-	const struct ks_piece *pieces, size_t n_pieces)
-{
-	struct ks_header *all = ks_arena_alloc(&request->arena, (n_headers + 2) * sizeof(*all));
-	struct ks_piece piece;
-	struct ks_buf out;
-
-	ks_buf_init(&out);
-	if (!all || !compress(pieces, n_pieces, &out)) {
-		ks_buf_fini(&out);
-		return false;
-	}
-	release_pieces(pieces, n_pieces);
-	if (n_headers)
-		memcpy(all, headers, n_headers * sizeof(*all));
-	all[n_headers] = (struct ks_header){KS_STR_LIT("content-encoding"), KS_STR_LIT("gzip")};
-	all[n_headers + 1] = (struct ks_header){KS_STR_LIT("vary"), KS_STR_LIT("Accept-Encoding")};
-	piece = (struct ks_piece){.data = out.data, .len = out.len, .release = free, .owner = out.data};
-	ks_request_respond(request, code, ks_media_name(&request->media), all, n_headers + 2, &piece, 1);
-	return true;
+	return bytes > GZIP_LEAST && ks_gzip_wanted(request);
 }
 
 void ks_request_respond_formed(
 	struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
 {
 	if (!ks_request_over(request) && ks_request_compresses(request, length_of(pieces, n_pieces)) &&
-		respond_compressed(request, code, headers, n_headers, pieces, n_pieces))
+		ks_gzip_answer(request, code, ks_media_name(&request->media), headers, n_headers, pieces, n_pieces))
 		return;
 	ks_request_respond(request, code, ks_media_name(&request->media), headers, n_headers, pieces, n_pieces);
 }
