@@ -293,9 +293,11 @@ static bool resourceclaimtemplate_defaults(struct ks_registry_context *ctx, stru
 const struct ks_strategy ks_strategy_resourceclaims = {
 	.group = "resource.k8s.io", .resource = "resourceclaims",
 	.defaults = resourceclaim_defaults,
+	.validate = ks_validate_resourceclaim,
 };
 
 const struct ks_strategy ks_strategy_resourceclaimtemplates = {
 	.group = "resource.k8s.io", .resource = "resourceclaimtemplates",
 	.defaults = resourceclaimtemplate_defaults,
+	.validate = ks_validate_resourceclaimtemplate,
 };

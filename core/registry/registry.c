@@ -56,8 +56,8 @@ static const struct ks_strategy plain[] = {
 	{.group = ADMISSION, .resource = "mutatingadmissionpolicybindings", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC},
 	{.group = "flowcontrol.apiserver.k8s.io", .resource = "flowschemas", .generation = KS_GENERATION_SPEC},
 	{.group = "flowcontrol.apiserver.k8s.io", .resource = "prioritylevelconfigurations", .generation = KS_GENERATION_SPEC},
-	{.group = "resource.k8s.io", .resource = "deviceclasses", .generation = KS_GENERATION_SPEC},
-	{.group = "resource.k8s.io", .resource = "resourceslices", .generation = KS_GENERATION_SPEC},
+	{.group = "resource.k8s.io", .resource = "deviceclasses", .generation = KS_GENERATION_SPEC, .validate = ks_validate_deviceclass},
+	{.group = "resource.k8s.io", .resource = "resourceslices", .generation = KS_GENERATION_SPEC, .validate = ks_validate_resourceslice},
 };
 
 const struct ks_strategy *ks_registry_find(const struct ks_schema *schema, uint16_t resource)

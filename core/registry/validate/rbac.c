@@ -78,7 +78,7 @@ void ks_validate_clusterrole(struct ks_registry_context *ctx, const struct ks_va
 		struct ks_path item = ks_path_index(&path, i);
 
 		if (!ks_check_label_selector(&c, &item, NULL, &list->items[i], flags))
-			ks_err_invalid(&c, &item, NULL, &list->items[i], "invalid label selector.");
+			ks_err_invalid(&c, &item, NULL, NULL, "invalid label selector.");
 	}
 }
 
