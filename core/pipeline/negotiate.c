@@ -241,12 +241,25 @@ bool ks_accepts(struct ks_str accept, const char *const *types, size_t n_types)
 	return false;
 }
 
+/* Each is "name=value"; one separator may end them. */
+static bool are_parameters(struct ks_str text)
+{
+	while (text.n > 0) {
+		bool more = memchr(text.p, ';', text.n);
+		struct ks_str part = trim(next_part(&text, ';'));
+
+		if (part.n ? !memchr(part.p, '=', part.n) : more)
+			return false;
+	}
+	return true;
+}
+
 /* "Type/SubType; parameters" in lower case without the parameters; false when it is no media type or too long. */
 static bool media_type(struct ks_str content_type, char *out, size_t room)
 {
 	struct ks_str type = trim(next_part(&content_type, ';'));
 
-	if (type.n == 0 || type.n >= room || !memchr(type.p, '/', type.n))
+	if (type.n == 0 || type.n >= room || !memchr(type.p, '/', type.n) || !are_parameters(content_type))
 		return false;
 	for (size_t i = 0; i < type.n; i++)
 		out[i] = (char)tolower((unsigned char)type.p[i]);

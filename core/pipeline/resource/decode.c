@@ -92,6 +92,8 @@ static bool is_former_version(struct ks_str group, struct ks_str version)
 {
 	if (ks_str_is(group, "extensions"))
 		return true;
+	if (ks_str_is(group, "autoscaling"))
+		return false;
 	for (size_t i = 1; i < version.n; i++)
 		if (!isdigit((unsigned char)version.p[i]))
 			return version.p[0] == 'v' && i > 1 && (version.p[i] == 'a' || version.p[i] == 'b');
@@ -174,6 +176,27 @@ static int read_json_kind(struct body *b)
 	return 0;
 }
 
+static bool is_text_or_absent(const struct ks_value *v)
+{
+	return !ks_value_present(v) || v->kind == KS_STRING;
+}
+
+/* What can't be an object is refused in the words of JSON. */
+static int refuse_yaml(struct body *b)
+{
+	const char *message = "";
+	struct ks_buf json;
+	int result;
+
+	ks_buf_init(&json);
+	ks_json_encode(b->schema, &b->raw, &json);
+	result = json.failed ? -ENOMEM : ks_json_peek_kind(b->arena, json.data, json.len, &b->api_version, &b->kind, &message);
+	ks_buf_fini(&json);
+	if (result == -ENOMEM)
+		return out_of_memory(b->request);
+	return refuse_unrecognized(b, "couldn't get version/kind; json parse error: ", message);
+}
+
 static int read_yaml_kind(struct body *b, bool strict)
 {
 	const char *message = "";
@@ -183,6 +206,9 @@ static int read_yaml_kind(struct body *b, bool strict)
 		return out_of_memory(b->request);
 	if (result)
 		return refuse_unrecognized(b, "", message);
+	if ((b->raw.kind != KS_MAP && ks_value_present(&b->raw)) || !is_text_or_absent(ks_value_get(b->schema, &b->raw, "apiVersion")) ||
+		!is_text_or_absent(ks_value_get(b->schema, &b->raw, "kind")))
+		return refuse_yaml(b);
 	b->api_version = ks_value_str(ks_value_get(b->schema, &b->raw, "apiVersion"));
 	b->kind = ks_value_str(ks_value_get(b->schema, &b->raw, "kind"));
 	return 0;

@@ -40,6 +40,28 @@ static bool is_part(struct ks_str subresource)
 	return !subresource.n;
 }
 
+/* What a node or a signer would have to answer: of an object that isn't there, that is said first. */
+static enum ks_stage_result not_here(struct ks_request *request)
+{
+	static const char *const elsewhere[] = {"log", "proxy", "exec", "attach", "portforward", "token"};
+	const struct ks_schema *s = request->server->schema;
+	const struct ks_resource *r = &s->resources[s->resources[request->info.resource_index].parent];
+	struct ks_cache_resource *cache = ks_cache_find(request->server->cache, r->storage);
+	struct ks_object *object;
+
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+		if (!ks_str_is(request->info.subresource, elsewhere[i]) || !cache)
+			continue;
+		object = ks_cache_get(cache, request->info.ns, request->info.name);
+		if (!object) {
+			ks_status_not_found(&request->status, &request->arena, ks_schema_text(s, r->group), ks_schema_text(s, r->resource), request->info.name);
+			return KS_STAGE_FAILED;
+		}
+		ks_object_unref(object);
+	}
+	return no_method(request);
+}
+
 /* What is posted and never kept. */
 static enum ks_stage_result (*order_handler(const struct ks_request_info *info))(struct ks_request *request)
 {
@@ -92,7 +114,7 @@ enum ks_stage_result ks_resource_handle(struct ks_request *request)
 	if (ks_str_is(subresource, "scale"))
 		return handle_scale(request);
 	if (!is_part(subresource))
-		return no_method(request);
+		return not_here(request);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (ks_str_is(request->info.verb, verbs[i].verb) && !(verbs[i].whole && subresource.n))
 			return verbs[i].run(request);
