@@ -44,6 +44,9 @@ static const struct {
 		"imagePullSecrets", "hostname", "subdomain", "setHostnameAsFQDN", "affinity", "schedulerName", "tolerations", "hostAliases",
 		"priorityClassName", "priority", "preemptionPolicy", "dnsConfig", "readinessGates", "runtimeClassName", "overhead", "enableServiceLinks",
 		"topologySpreadConstraints", "os", "schedulingGates", "resourceClaims", "resources", "hostnameOverride", "schedulingGroup"}},
+	{"Volume", {"name", "hostPath", "emptyDir", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "secret", "nfs", "iscsi", "glusterfs",
+		"persistentVolumeClaim", "rbd", "quobyte", "flexVolume", "cinder", "cephfs", "flocker", "downwardAPI", "fc", "azureFile", "configMap",
+		"vsphereVolume", "azureDisk", "photonPersistentDisk", "projected", "portworxVolume", "scaleIO", "storageos", "csi", "ephemeral", "image"}},
 	{"PodSecurityContext", {"seLinuxOptions", "windowsOptions", "runAsUser", "runAsGroup", "runAsNonRoot", "supplementalGroups",
 		"supplementalGroupsPolicy", "fsGroup", "fsGroupChangePolicy", "sysctls", "seccompProfile", "appArmorProfile", "seLinuxChangePolicy"}},
 	{"ISCSIPersistentVolumeSource", {"targetPortal", "iqn", "lun", "iscsiInterface", "fsType", "readOnly", "portals", "chapAuthDiscovery",
@@ -253,7 +256,9 @@ static void write_zero(const struct ks_schema *s, uint16_t type, struct ks_buf *
 void ks_gojson_write(const struct ks_schema *s, uint16_t type, bool pointer, const struct ks_value *v, struct ks_buf *out)
 {
 	if (!ks_value_present(v)) {
-		if (pointer)
+		if (v && v->kind == KS_ABSENT && v->flags & KS_VALUE_WAS_EMPTY)
+			ks_buf_add_str(out, s->types[type].class_ == KS_TYPE_LIST ? "[]" : "{}");
+		else if (pointer)
 			ks_buf_add_str(out, "null");
 		else
 			write_zero(s, type, out);

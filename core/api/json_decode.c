@@ -253,7 +253,7 @@ static bool decode_field(struct ks_json_decoder *d, const struct ks_field *field
 	if (!decode_typed(d, field->type, field->flags, c, slot))
 		return false;
 	if (ks_value_is_unsaid(d->s, field, slot))
-		*slot = (struct ks_value){0};
+		*slot = (struct ks_value){.flags = slot->kind == KS_LIST || slot->kind == KS_MAP ? KS_VALUE_WAS_EMPTY : 0};
 	return true;
 }
 

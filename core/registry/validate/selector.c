@@ -69,12 +69,23 @@ bool ks_selector_selects(struct ks_check *c, const struct ks_value *selector, co
 	return true;
 }
 
+void ks_err_labels_differ(struct ks_check *c, const struct ks_path *template_path, const struct ks_value *template)
+{
+	const struct ks_value *metadata = IN(template, "metadata");
+	static const char why[] = "`selector` does not match template `labels`";
+
+	if (metadata)
+		ks_err_invalid_slot(c, template_path, "metadata.labels", metadata, "labels", why);
+	else
+		ks_err_invalid(c, template_path, "metadata.labels", NULL, why);
+}
+
 void ks_check_selected(struct ks_check *c, const struct ks_path *template_path, const struct ks_value *selector, const struct ks_value *template)
 {
 	const struct ks_value *labels = MAP(IN(template, "metadata"), "labels");
 
 	if (!ks_selector_selects(c, selector, labels))
-		ks_err_invalid(c, template_path, "metadata.labels", labels, "`selector` does not match template `labels`");
+		ks_err_labels_differ(c, template_path, template);
 }
 
 void ks_check_own_selector(struct ks_check *c, const struct ks_path *path, const struct ks_value *selector, const char *kind)
@@ -120,13 +131,17 @@ static bool percent_of(const struct ks_value *value, int64_t *n_r)
 
 int64_t ks_int_or_percent(const struct ks_value *value)
 {
+	struct ks_str s = ks_value_str(value);
 	int64_t n = 0;
 
-	if (value && value->kind == KS_STRING) {
-		percent_of(value, &n);
-		return n;
+	if (!value || value->kind != KS_STRING || percent_of(value, &n))
+		return value && value->kind == KS_STRING ? n : ks_value_int_or(value, 0);
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9' || n > INT32_MAX)
+			return 0;
+		n = n * 10 + (s.p[i] - '0');
 	}
-	return ks_value_int_or(value, 0);
+	return n;
 }
 
 void ks_check_int_or_percent(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *value)

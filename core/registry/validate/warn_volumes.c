@@ -113,7 +113,7 @@ static const char *named(struct ks_check *c, const char *kind, struct ks_str nam
 	return ks_err_detail(c, "%s \"%.*s\"", kind, (int)name.n, name.p ? name.p : "");
 }
 
-/* The files of one source; what was found for the one before stays when nothing is known of this one. */
+/* The files of one source. */
 static void source_files(struct ks_check *c, const struct ks_value *source, struct files *files)
 {
 	const struct ks_value *map = IN(source, "configMap"), *secret = IN(source, "secret"), *downward = IN(source, "downwardAPI");
@@ -149,9 +149,11 @@ static bool is_bare(const struct ks_value *source)
 static void warn_projected(struct ks_check *c, struct ks_str volume, const struct ks_value *projected)
 {
 	const struct ks_value *sources = LIST(projected, "sources");
-	struct files now = {.n = 0}, all = {.n = 0};
+	struct files all = {.n = 0};
 
 	EACH(i, sources) {
+		struct files now = {.n = 0};
+
 		if (is_bare(&sources->items[i])) {
 			ks_warn_at(c, NULL, NULL, "volume \"%.*s\" (Projected) has no sources provided", (int)volume.n, volume.p ? volume.p : "");
 			continue;

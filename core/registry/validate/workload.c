@@ -270,7 +270,7 @@ void ks_validate_replicationcontroller(struct ks_registry_context *ctx, const st
 		return;
 	}
 	if (ks_value_count(selector) && !map_selects(c, selector, labels))
-		ks_err_invalid(c, &at, "metadata.labels", labels, "`selector` does not match template `labels`");
+		ks_err_labels_differ(c, &at, template);
 	ks_check_pod_template(c, &at, template, old ? IN(IN(old, "spec"), "template") : NULL);
 	ks_check_lasting_template(c, &at, template, "ReplicationController");
 }

@@ -12,6 +12,7 @@ bool ks_selector_is_sound(struct ks_check *c, const struct ks_value *selector);
 bool ks_selector_is_empty(struct ks_check *c, const struct ks_value *selector);
 bool ks_selector_selects(struct ks_check *c, const struct ks_value *selector, const struct ks_value *labels);
 /* "`selector` does not match template `labels`" unless it selects them. */
+void ks_err_labels_differ(struct ks_check *c, const struct ks_path *template_path, const struct ks_value *template);
 void ks_check_selected(struct ks_check *c, const struct ks_path *template_path, const struct ks_value *selector, const struct ks_value *template);
 /* spec.selector: there, sound, not empty ("empty selector is invalid for KIND"). */
 void ks_check_own_selector(struct ks_check *c, const struct ks_path *path, const struct ks_value *selector, const char *kind);
@@ -20,7 +21,7 @@ void ks_check_lasting_template(struct ks_check *c, const struct ks_path *templat
 /* A number that isn't negative, or a percentage. */
 void ks_check_int_or_percent(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *value);
 void ks_check_at_most_all(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *value);
-/* Number or percentage; 0 for other texts. */
+/* Number (also as a text) or percentage; 0 for other texts. */
 int64_t ks_int_or_percent(const struct ks_value *value);
 /* Fields that must not be negative where they are said; `names` ends with NULL. */
 void ks_check_counts(struct ks_check *c, const struct ks_path *path, const struct ks_value *v, const char *const *names);
