@@ -20,14 +20,20 @@ static void new_line(struct ks_buf *out, size_t depth)
 		ks_buf_add(out, "  ", 2);
 }
 
-/* The length of the string that begins at p, its quotes included. */
-static size_t string_length(const char *p, size_t n)
+/* How much of the string that `p` is in belongs to it, its closing quote included. */
+static size_t rest_of_string(struct ks_pretty *pretty, const char *p, size_t n)
 {
-	size_t i = 1;
-
-	while (i < n && p[i] != '"')
-		i += p[i] == '\\' ? 2 : 1;
-	return i < n ? i + 1 : n;
+	for (size_t i = 0; i < n; i++) {
+		if (pretty->escaped) {
+			pretty->escaped = false;
+		} else if (p[i] == '\\') {
+			pretty->escaped = true;
+		} else if (p[i] == '"') {
+			pretty->in_string = false;
+			return i + 1;
+		}
+	}
+	return n;
 }
 
 static bool is_space(char c)
@@ -35,41 +41,54 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-void ks_render_pretty(struct ks_str json, struct ks_buf *out)
+static void close_bracket(struct ks_pretty *pretty, char c, struct ks_buf *out)
 {
-	size_t depth = 0;
-	bool opened = false;
+	pretty->depth -= pretty->depth > 0;
+	if (!pretty->opened)
+		new_line(out, pretty->depth);
+	pretty->opened = false;
+	ks_buf_add_char(out, c);
+}
 
-	for (size_t i = 0; i < json.n; i++) {
+/* What is neither in a string nor closes anything. */
+static void add_token(struct ks_pretty *pretty, char c, struct ks_buf *out)
+{
+	if (pretty->opened)
+		new_line(out, pretty->depth);
+	pretty->opened = c == '{' || c == '[';
+	pretty->in_string = c == '"';
+	ks_buf_add_char(out, c);
+	pretty->depth += pretty->opened;
+	if (c == ',')
+		new_line(out, pretty->depth);
+	else if (c == ':')
+		ks_buf_add_char(out, ' ');
+}
+
+void ks_pretty_add(struct ks_pretty *pretty, struct ks_str json, struct ks_buf *out)
+{
+	size_t n;
+
+	for (size_t i = 0; i < json.n; i += n) {
 		char c = json.p[i];
 
-		if (is_space(c))
-			continue;
-		if (c == '}' || c == ']') {
-			depth -= depth > 0;
-			if (!opened)
-				new_line(out, depth);
-			opened = false;
-			ks_buf_add_char(out, c);
-			continue;
-		}
-		if (opened)
-			new_line(out, depth);
-		opened = c == '{' || c == '[';
-		if (c == '"') {
-			size_t n = string_length(json.p + i, json.n - i);
-
+		n = 1;
+		if (pretty->in_string) {
+			n = rest_of_string(pretty, json.p + i, json.n - i);
 			ks_buf_add(out, json.p + i, n);
-			i += n - 1;
-			continue;
+		} else if (c == '}' || c == ']') {
+			close_bracket(pretty, c, out);
+		} else if (!is_space(c)) {
+			add_token(pretty, c, out);
 		}
-		ks_buf_add_char(out, c);
-		depth += opened;
-		if (c == ',')
-			new_line(out, depth);
-		else if (c == ':')
-			ks_buf_add_char(out, ' ');
 	}
+}
+
+void ks_render_pretty(struct ks_str json, struct ks_buf *out)
+{
+	struct ks_pretty pretty = {0};
+
+	ks_pretty_add(&pretty, json, out);
 }
 
 /* -- YAML ------------------------------------------------------------------------------------------------------ */

@@ -16,7 +16,8 @@ enum { WHEEL_BITS = 6, WHEEL_SLOTS = 1 << WHEEL_BITS, WHEEL_LEVELS = 7 };
 #define LONGEST_WAIT_MS (UINT64_C(1) << 40)
 #define NEVER UINT64_MAX
 
-enum { TASK_BUDGET_NS = 1000000, TASKS_PER_CLOCK = 16 };
+/* With the longest task, a turn stays near a millisecond. One that posts itself again to let others run waits for the next turn. */
+enum { TASK_BUDGET_NS = 500000 };
 
 struct ks_loop {
 	struct event_base *base;
@@ -76,17 +77,16 @@ static struct ks_task *pop(struct ks_loop *loop)
 
 static void run_tasks(struct ks_loop *loop)
 {
-	uint64_t until = 0;
-	struct ks_task *task;
+	struct ks_task *task = pop(loop);
+	uint64_t until;
 
 	loop->backlog = false;
-	for (unsigned n = 1; (task = pop(loop)); n++) {
+	if (!task)
+		return;
+	until = ks_monotonic_ns() + TASK_BUDGET_NS;
+	for (; task; task = pop(loop)) {
 		task->run(task);
-		if (n % TASKS_PER_CLOCK)
-			continue;
-		if (until == 0) {
-			until = ks_monotonic_ns() + TASK_BUDGET_NS;
-		} else if (ks_monotonic_ns() > until) {
+		if (ks_monotonic_ns() > until) {
 			loop->backlog = true;
 			return;
 		}

@@ -170,6 +170,17 @@ static void check_pretty(const char *json, const char *want)
 	ks_buf_add_char(&out, '\0');
 	assert_string_equal(out.data, want);
 	ks_buf_fini(&out);
+	/* cut anywhere, it comes out the same */
+	for (size_t at = 0; at <= strlen(json); at++) {
+		struct ks_pretty pretty = {0};
+
+		ks_buf_init(&out);
+		ks_pretty_add(&pretty, ks_str_of(json, at), &out);
+		ks_pretty_add(&pretty, ks_str_from(json + at), &out);
+		ks_buf_add_char(&out, '\0');
+		assert_string_equal(out.data, want);
+		ks_buf_fini(&out);
+	}
 }
 
 static void test_pretty(void **state)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/pipeline/gzip.h"
+#include "core/pipeline/render.h"
 #include "core/pipeline/resource/list_form.h"
 #include "core/pipeline/resource/printing.h"
 #include "core/pipeline/resource/source.h"
@@ -40,6 +41,7 @@ struct list {
 	struct ks_chunk chunk;
 	size_t sent;                   /* of the page */
 	bool first, streaming;
+	struct ks_pretty pretty;
 	bool compresses;               /* once it is long enough */
 	struct ks_gzip *gzip;          /* what is streamed goes through it */
 	struct ks_task task;
@@ -197,14 +199,19 @@ static struct ks_object *next_object(struct list *l, uint32_t *budget)
 	return l->page[l->sent++];
 }
 
-/* Compressing takes longer than copying: in smaller parts, and from the first moment when it is called for. */
+static bool is_pretty(const struct list *l)
+{
+	return !l->form.proto && l->request->media.format == KS_MEDIA_JSON && l->request->media.pretty;
+}
+
+/* Compressing and indenting take longer than copying: in smaller parts, and from the first moment when it is called for. */
 static bool is_large(struct list *l)
 {
 	size_t bytes = l->chunk.bytes + l->chunk.used;
 
-	if (l->gzip)
+	if (l->gzip || (l->streaming && is_pretty(l)))
 		return bytes >= COMPRESSED_PART_BYTES;
-	if (l->streaming)
+	if (l->streaming || is_pretty(l))
 		return bytes >= PART_BYTES;
 	return bytes >= WHOLE_BYTES || (l->compresses && ks_request_compresses(l->request, bytes));
 }
@@ -212,7 +219,25 @@ static bool is_large(struct list *l)
 /* Can parts be sent as they are made? */
 static bool can_stream(const struct list *l)
 {
-	return l->request->stream && (l->form.proto || (l->request->media.format == KS_MEDIA_JSON && !l->request->media.pretty));
+	return l->request->stream && (l->form.proto || l->request->media.format == KS_MEDIA_JSON);
+}
+
+/* What was gathered, indented when people read it. False when out of memory. */
+static bool indent(struct list *l)
+{
+	struct ks_buf out;
+
+	if (!is_pretty(l))
+		return true;
+	ks_buf_init(&out);
+	for (size_t i = 0; i < l->chunk.n; i++)
+		ks_pretty_add(&l->pretty, ks_str_of(l->chunk.pieces[i].data, l->chunk.pieces[i].len), &out);
+	ks_chunk_fini(&l->chunk);
+	if (!out.failed)
+		ks_chunk_add(&l->chunk, out.data, out.len);
+	l->chunk.failed |= out.failed;
+	ks_buf_fini(&out);
+	return ks_chunk_seal(&l->chunk);
 }
 
 /* What was gathered, if it is to be, compressed. False when out of memory. */
@@ -241,7 +266,7 @@ static enum ks_stage_result end_of_items(struct list *l)
 	if (!ks_chunk_seal(&l->chunk))
 		return fail(l);
 	if (l->streaming) {
-		if (!compress(l, true))
+		if (!indent(l) || !compress(l, true))
 			return fail(l);
 		if (ks_stream_write(l->request->stream, l->chunk.pieces, l->chunk.n) == 0)
 			ks_stream_end(l->request->stream);
@@ -335,7 +360,7 @@ static enum ks_stage_result step_send(struct list *l)
 	if (!l->streaming && begin_stream(l))
 		return KS_STAGE_ANSWERED;
 	l->streaming = true;
-	if (!compress(l, false))
+	if (!indent(l) || !compress(l, false))
 		return fail(l);
 	result = ks_stream_write(l->request->stream, l->chunk.pieces, l->chunk.n);
 	ks_chunk_taken(&l->chunk);
