@@ -105,12 +105,21 @@ const char *admission_mutate(struct admission_fixture *f, struct admission_quest
 	return admission_answer(f, admission_begin(f, question));
 }
 
-const char *admission_validate(struct admission_fixture *f, struct admission_question question)
+int admission_begin_validate(struct admission_fixture *f, struct admission_question question)
 {
 	const struct ks_admission_ops *ops = f->iface->ops;
-	const struct ks_admission_request *request = make_request(f, &question);
 
-	if (ks_fake_op_wait(f->op, ops->validate(f->self, f->op, request, &f->result)) != KS_DONE)
+	return ops->validate(f->self, f->op, make_request(f, &question), &f->result);
+}
+
+const char *admission_verdict(struct admission_fixture *f, int returned)
+{
+	if (ks_fake_op_wait(f->op, returned) != KS_DONE)
 		fail_msg("it failed: %s", ks_fake_op_error(f->op));
 	return f->result.allowed ? "" : text_of(f, f->result.message);
+}
+
+const char *admission_validate(struct admission_fixture *f, struct admission_question question)
+{
+	return admission_verdict(f, admission_begin_validate(f, question));
 }

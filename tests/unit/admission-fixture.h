@@ -40,6 +40,10 @@ const char *admission_answer(struct admission_fixture *f, int returned);
 /* Calls `validate`: "" when allowed, the refusal's message otherwise. */
 const char *admission_validate(struct admission_fixture *f, struct admission_question question);
 
+/* In two steps, for what answers later. */
+int admission_begin_validate(struct admission_fixture *f, struct admission_question question);
+const char *admission_verdict(struct admission_fixture *f, int returned);
+
 #define assert_has(text, part)                                           \
 	do {                                                             \
 		const char *whole_ = (text);                             \
