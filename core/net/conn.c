@@ -50,7 +50,8 @@ static short trigger(const struct ks_conn *conn)
 
 void ks_conn_arm_write(struct ks_conn *conn)
 {
-	if (event_pending(&conn->write_event, EV_WRITE, NULL))
+	/* A dead one is closed when the turn ends: the loop must not know its descriptor then, or it would take the next one for this. */
+	if (conn->state == KS_CONN_DEAD || event_pending(&conn->write_event, EV_WRITE, NULL))
 		return;
 	event_assign(&conn->write_event, ks_loop_base(conn->worker->loop), conn->fd, EV_WRITE | trigger(conn), on_writable, conn);
 	if (event_add(&conn->write_event, NULL) < 0)

@@ -227,7 +227,7 @@ static void end_input(struct ks_conn *conn)
 {
 	struct ks_h1_conn *h1 = &conn->h1;
 
-	if (h1->has_body && (!h1->stream || h1->stream->body_state == KS_BODY_READING))
+	if (h1->has_body && h1->stream && h1->stream->body_state == KS_BODY_READING)
 		ks_conn_kill(conn, "the client has gone");
 	if (h1->stream || h1->farewell.n)
 		return;
