@@ -15,7 +15,7 @@ CORES = os.cpu_count() or 2
 
 PACKAGES = """autoconf automake libtool pkg-config gcc g++ make lua5.4 libevent-dev libnghttp2-dev libgnutls28-dev libjson-c-dev libyaml-dev
 liburcu-dev zlib1g-dev liblua5.4-dev libsqlite3-dev libre2-dev openssl libcmocka-dev clang llvm libclang-rt-14-dev curl unzip ca-certificates
-python3-kubernetes nghttp2-client man-db groff-base sqlite3 procps util-linux xz-utils""".split()
+python3-kubernetes nghttp2-client""".split()
 
 
 def run(command, timeout=600, cwd=None, env=None, text_input=None):
@@ -55,7 +55,7 @@ def install_packages():
     env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     status, output = run(["apt-get", "update", "-qq"], env=env)
     if status == 0:
-        status, output = run(["apt-get", "install", "-qq", "-y", "--no-install-recommends"] + missing, env=env)
+        status, output = run(["apt-get", "install", "-qq", "-y", "--no-install-recommends", "-o", "Dpkg::Options::=--force-unsafe-io"] + missing, env=env)
     return status, output
 
 
