@@ -154,6 +154,11 @@ static void warn_of_orphans(struct ks_registry_context *ctx, const struct ks_del
 			"them or set propagationPolicy=Orphan to suppress this warning"));
 }
 
+int ks_registry_may_delete(struct ks_registry_context *ctx, const struct ks_value *object, struct ks_status *status)
+{
+	return ctx->strategy->refuse_delete ? ctx->strategy->refuse_delete(ctx, object, status) : 0;
+}
+
 enum ks_delete_step ks_registry_delete(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_delete_policy *policy)
 {
 	int64_t asked = policy->grace_seconds;

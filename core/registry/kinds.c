@@ -61,6 +61,21 @@ const struct ks_strategy ks_strategy_persistentvolumeclaims = {
 	.validate = ks_validate_persistentvolumeclaim,
 };
 
+/* What a kubelet has to learn anew is counted. */
+static void driver_update(struct ks_registry_context *ctx, struct ks_value *driver, const struct ks_value *old)
+{
+	if (!ks_kit_same(ctx, driver, old, "spec.tokenRequests") || !ks_kit_same(ctx, driver, old, "spec.requiresRepublish") ||
+		!ks_kit_same(ctx, driver, old, "spec.seLinuxMount"))
+		ks_meta_set_int(ctx->arena, ctx->schema, driver, "generation", ks_meta_int(ctx->schema, old, "generation", 0) + 1);
+}
+
+const struct ks_strategy ks_strategy_csidrivers = {
+	.group = "storage.k8s.io", .resource = "csidrivers",
+	.flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION,
+	.prepare_update = driver_update,
+	.validate = ks_validate_csidriver,
+};
+
 /* -- policies ----------------------------------------------------------------------------------------------------- */
 
 static bool networkpolicy_defaults(struct ks_registry_context *ctx, struct ks_value *policy)
@@ -195,6 +210,25 @@ const struct ks_strategy ks_strategy_limitranges = {
 	.flags = KS_STRATEGY_CREATE_ON_UPDATE,
 	.defaults = limitrange_defaults,
 	.validate = ks_validate_limitrange,
+};
+
+/* -- priorities --------------------------------------------------------------------------------------------------- */
+
+static int refuse_system_priority(struct ks_registry_context *ctx, const struct ks_value *class, struct ks_status *status)
+{
+	struct ks_str name = ks_meta_text(ctx->schema, class, "name");
+
+	if (!ks_str_is(name, "system-node-critical") && !ks_str_is(name, "system-cluster-critical"))
+		return 0;
+	return ks_status_forbidden(status, ctx->arena, "scheduling.k8s.io", "priorityclasses", name,
+		"this is a system priority class and cannot be deleted");
+}
+
+const struct ks_strategy ks_strategy_priorityclasses = {
+	.group = "scheduling.k8s.io", .resource = "priorityclasses",
+	.generation = KS_GENERATION_ONCE,
+	.validate = ks_validate_priorityclass,
+	.refuse_delete = refuse_system_priority,
 };
 
 /* -- requests for certificates ------------------------------------------------------------------------------------ */

@@ -15,9 +15,12 @@ static const char *kind_of(struct ks_registry_context *ctx)
 	return ks_schema_text(ctx->schema, ctx->schema->resources[ctx->resource].kind);
 }
 
+/* As messages say it: events are one kind, whichever group shows them. */
 static const char *group_of(struct ks_registry_context *ctx)
 {
-	return ks_schema_text(ctx->schema, ctx->schema->resources[ctx->resource].group);
+	const char *group = ks_schema_text(ctx->schema, ctx->schema->resources[ctx->resource].group);
+
+	return strcmp(group, "events.k8s.io") ? group : "";
 }
 
 static bool has_status_subresource(struct ks_registry_context *ctx)
@@ -224,6 +227,9 @@ static bool raise_generation(struct ks_registry_context *ctx, struct ks_value *o
 		break;
 	case KS_GENERATION_CONTENT:
 		changed = !same_content(ctx, object, old);
+		break;
+	case KS_GENERATION_LABELS:
+		changed = !same_content(ctx, object, old) || !same_field(ctx, object, old, "metadata.labels");
 		break;
 	default:
 		break;

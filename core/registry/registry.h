@@ -83,6 +83,8 @@ enum ks_generation_rule {
 	KS_GENERATION_SPEC,        /* a change of spec */
 	KS_GENERATION_ANNOTATIONS, /* a change of spec or of annotations */
 	KS_GENERATION_CONTENT,     /* a change of anything but metadata and status */
+	KS_GENERATION_LABELS,      /* the same, or a change of labels */
+	KS_GENERATION_ONCE,        /* nothing: it stays 1 */
 };
 
 enum ks_delete_decision {
@@ -109,6 +111,8 @@ struct ks_strategy {
 	int (*allocate)(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_value *old, struct ks_status *status);
 	/* After the commit: gives back what `old` had and `object` (NULL: deleted) doesn't have. */
 	void (*release)(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *object);
+	/* May a client delete it at all? 0 or the code set in `status`. */
+	int (*refuse_delete)(struct ks_registry_context *ctx, const struct ks_value *object, struct ks_status *status);
 	/* Graceful deletion (pods). `*grace_seconds` is what the client asked for, -1 when it said nothing. */
 	enum ks_delete_decision (*begin_delete)(struct ks_registry_context *ctx, const struct ks_value *object, int64_t *grace_seconds);
 	/* Deletion that goes its own way: true when it decided (and edited `object`). */
@@ -150,6 +154,8 @@ struct ks_delete_policy {
 	int8_t orphan_dependents;  /* -1: not said */
 	char propagation;          /* 'F', 'B', 'O'; 0: not said */
 };
+/* Some objects are not for clients to delete. 0 or the code set in `status`. */
+int ks_registry_may_delete(struct ks_registry_context *ctx, const struct ks_value *object, struct ks_status *status);
 /* Decides and edits `object` (deletionTimestamp, grace, finalizers). */
 enum ks_delete_step ks_registry_delete(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_delete_policy *policy);
 /* An update took the last finalizer of an object that is being deleted: it goes. */

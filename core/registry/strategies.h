@@ -20,6 +20,8 @@ extern const struct ks_strategy ks_strategy_limitranges;
 extern const struct ks_strategy ks_strategy_certificatesigningrequests;
 extern const struct ks_strategy ks_strategy_resourceclaims;
 extern const struct ks_strategy ks_strategy_resourceclaimtemplates;
+extern const struct ks_strategy ks_strategy_priorityclasses;
+extern const struct ks_strategy ks_strategy_csidrivers;
 extern const struct ks_strategy ks_strategy_deployments;
 extern const struct ks_strategy ks_strategy_replicasets;
 extern const struct ks_strategy ks_strategy_statefulsets;

@@ -37,6 +37,14 @@ static bool updated_defaults(struct ks_registry_context *ctx, struct ks_value *o
 	return !ks_kit_at(ctx, object, "spec") || (rolling_defaults(ctx, object, "spec.updateStrategy") && template_defaults(ctx, object));
 }
 
+/* Who names the strategy may leave out its parameters. */
+static bool stateful_strategy(struct ks_registry_context *ctx, struct ks_value *object)
+{
+	if (ks_kit_text(ctx, object, "spec.updateStrategy.type").n)
+		return true;
+	return ks_kit_set_text(ctx, object, "spec.updateStrategy.type", "RollingUpdate") && rolling_defaults(ctx, object, "spec.updateStrategy");
+}
+
 static bool stateful_defaults(struct ks_registry_context *ctx, struct ks_value *object)
 {
 	struct ks_value *claims = ks_kit_list(ctx, object, "spec.volumeClaimTemplates");
@@ -46,7 +54,7 @@ static bool stateful_defaults(struct ks_registry_context *ctx, struct ks_value *
 			!ks_kit_set_text(ctx, &claims->items[i], "kind", "PersistentVolumeClaim") ||
 			!ks_kit_default_text(ctx, &claims->items[i], "status.phase", "Pending"))
 			return false;
-	return updated_defaults(ctx, object);
+	return !ks_kit_at(ctx, object, "spec") || (stateful_strategy(ctx, object) && template_defaults(ctx, object));
 }
 
 /* Selector and labels of a replication controller come from its template. */
@@ -98,11 +106,9 @@ static void daemon_prepare_update(struct ks_registry_context *ctx, struct ks_val
 	struct ks_str count = ks_value_str(before ? ks_value_get(ctx->schema, before, name) : NULL);
 	unsigned long n = 0;
 
-	if (ctx->subresource.n)
-		return;
 	for (size_t i = 0; i < count.n && count.p[i] >= '0' && count.p[i] <= '9'; i++)
 		n = n * 10 + (unsigned long)(count.p[i] - '0');
-	if (!ks_kit_same(ctx, object, old, "spec.template"))
+	if (!ctx->subresource.n && !ks_kit_same(ctx, object, old, "spec.template"))
 		n++;
 	notes = ks_value_put_at(ctx->arena, ctx->schema, object, "metadata.annotations");
 	if (!notes)

@@ -69,6 +69,8 @@ static enum ks_stage_result step_decide(struct ks_edit *w)
 		ks_edit_out_of_memory(w);
 		return KS_STAGE_FAILED;
 	}
+	if (ks_str_is(w->request->info.verb, "delete") && ks_registry_may_delete(&w->ctx, &w->object, &w->request->status))
+		return KS_STAGE_FAILED;
 	w->removal = ks_registry_delete(&w->ctx, &w->object, &w->delete_options.policy);
 	w->revision = w->current->revision;
 	if (take_last_words(w))
