@@ -244,6 +244,17 @@ static bool decode_null_field(struct ks_json_decoder *d, const struct ks_field *
 	return true; /* a null leaves plain values and structs as they are */
 }
 
+/* An empty list or map, or a struct that was made of such. */
+static bool says_empty(const struct ks_value *v)
+{
+	if (v->kind == KS_LIST || v->kind == KS_MAP)
+		return true;
+	for (uint32_t i = 0; v->kind == KS_STRUCT && i < v->n; i++)
+		if (v->items[i].flags & KS_VALUE_WAS_EMPTY)
+			return true;
+	return false;
+}
+
 static bool decode_field(struct ks_json_decoder *d, const struct ks_field *field, struct ks_value *slot)
 {
 	char c = ks_json_peek(&d->scan);
@@ -253,7 +264,7 @@ static bool decode_field(struct ks_json_decoder *d, const struct ks_field *field
 	if (!decode_typed(d, field->type, field->flags, c, slot))
 		return false;
 	if (ks_value_is_unsaid(d->s, field, slot))
-		*slot = (struct ks_value){.flags = slot->kind == KS_LIST || slot->kind == KS_MAP ? KS_VALUE_WAS_EMPTY : 0};
+		*slot = (struct ks_value){.flags = says_empty(slot) ? KS_VALUE_WAS_EMPTY : 0};
 	return true;
 }
 

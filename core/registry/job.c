@@ -5,6 +5,12 @@
 #include "core/registry/validate/pods.h"
 #include "core/registry/validate/warnings.h"
 
+/* An empty text is something said, here. */
+static bool unsaid_text(struct ks_registry_context *ctx, struct ks_value *job, const char *path, const char *text)
+{
+	return ks_kit_at(ctx, job, path) || ks_kit_set_text(ctx, job, path, text);
+}
+
 static bool job_defaults(struct ks_registry_context *ctx, struct ks_value *job)
 {
 	bool counted = ks_kit_at(ctx, job, "spec.completions") || ks_kit_at(ctx, job, "spec.parallelism");
@@ -17,10 +23,9 @@ static bool job_defaults(struct ks_registry_context *ctx, struct ks_value *job)
 	return ks_kit_default(ctx, job, "spec.parallelism", ks_value_from_int(1)) &&
 		ks_kit_default(ctx, job, "spec.backoffLimit",
 			ks_value_from_int(ks_kit_at(ctx, job, "spec.backoffLimitPerIndex") ? INT32_MAX : 6)) &&
-		ks_kit_default(ctx, job, "spec.completionMode", ks_value_from_str(KS_STR_LIT("NonIndexed"))) &&
+		unsaid_text(ctx, job, "spec.completionMode", "NonIndexed") &&
 		ks_kit_default(ctx, job, "spec.suspend", ks_value_from_bool(false)) &&
-		ks_kit_default(ctx, job, "spec.podReplacementPolicy",
-			ks_value_from_str(has_policy ? KS_STR_LIT("Failed") : KS_STR_LIT("TerminatingOrFailed"))) &&
+		unsaid_text(ctx, job, "spec.podReplacementPolicy", has_policy ? "Failed" : "TerminatingOrFailed") &&
 		ks_kit_default(ctx, job, "spec.manualSelector", ks_value_from_bool(false)) &&
 		ks_pod_spec_defaults(ctx, ks_kit_at(ctx, job, "spec.template.spec"));
 }

@@ -68,6 +68,10 @@ const char *ks_kit_path(struct ks_registry_context *ctx, const char *format, ...
 
 /* Defaults of a pod's spec that depend on other fields; of every template, too. */
 bool ks_pod_spec_defaults(struct ks_registry_context *ctx, struct ks_value *spec);
+/* spec.resources.requests of a whole pod: what its containers ask for together, else its limits. */
+bool ks_pod_requests_defaults(struct ks_registry_context *ctx, struct ks_value *spec);
+/* AppArmor profiles that annotations of old releases name become fields. */
+void ks_pod_profiles_from_annotations(struct ks_registry_context *ctx, struct ks_value *pod);
 /* Guaranteed, Burstable or BestEffort. */
 const char *ks_pod_qos(struct ks_registry_context *ctx, const struct ks_value *pod);
 

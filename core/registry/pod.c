@@ -82,7 +82,7 @@ static bool pod_defaults(struct ks_registry_context *ctx, struct ks_value *pod)
 		return false;
 	if (!spec)
 		return true;
-	return each_container(ctx, pod, "spec.containers") && each_container(ctx, pod, "spec.initContainers") &&
+	return each_container(ctx, pod, "spec.containers") && each_container(ctx, pod, "spec.initContainers") && ks_pod_requests_defaults(ctx, spec) &&
 		ks_kit_default(ctx, pod, "spec.enableServiceLinks", ks_value_from_bool(true)) && ks_pod_spec_defaults(ctx, spec);
 }
 
@@ -142,8 +142,17 @@ const char *ks_pod_qos(struct ks_registry_context *ctx, const struct ks_value *p
 
 /* -- strategy ----------------------------------------------------------------------------------------------------- */
 
+/* A pod can't wait less than no time. */
+static void mend_grace(struct ks_registry_context *ctx, struct ks_value *pod)
+{
+	if (ks_kit_int(ctx, pod, "spec.terminationGracePeriodSeconds", 0) < 0)
+		ks_kit_set(ctx, pod, "spec.terminationGracePeriodSeconds", ks_value_from_int(1));
+}
+
 static void pod_prepare_create(struct ks_registry_context *ctx, struct ks_value *pod)
 {
+	mend_grace(ctx, pod);
+	ks_pod_profiles_from_annotations(ctx, pod);
 	ks_kit_set_text(ctx, pod, "status.phase", "Pending");
 	ks_kit_set_text(ctx, pod, "status.qosClass", ks_pod_qos(ctx, pod));
 }
@@ -200,7 +209,10 @@ static void pod_prepare_update(struct ks_registry_context *ctx, struct ks_value 
 	if (ks_str_is(ctx->subresource, "status")) {
 		ks_meta_take(ctx->arena, ctx->schema, pod, old, "ownerReferences");
 		ks_meta_take(ctx->arena, ctx->schema, pod, old, "deletionTimestamp");
-		ks_kit_take(ctx, pod, old, "status.qosClass");
+		if (!ks_kit_text(ctx, pod, "status.qosClass").n)
+			ks_kit_take(ctx, pod, old, "status.qosClass");
+	} else {
+		mend_grace(ctx, pod);
 	}
 }
 

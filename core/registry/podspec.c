@@ -137,6 +137,24 @@ static bool container_defaults(struct ks_registry_context *ctx, struct ks_value 
 	return true;
 }
 
+static bool image_defaults(struct ks_registry_context *ctx, struct ks_value *volume)
+{
+	if (!ks_kit_at(ctx, volume, "image"))
+		return true;
+	return ks_kit_default_text(ctx, volume, "image.pullPolicy", pulled_always(ks_kit_text(ctx, volume, "image.reference")) ? "Always" : "IfNotPresent");
+}
+
+/* Sources that are not served yet. */
+static void drop_unserved(struct ks_registry_context *ctx, struct ks_value *volume)
+{
+	struct ks_value *sources = ks_kit_list(ctx, volume, "projected.sources");
+
+	for (uint32_t i = 0; sources && i < sources->n; i++) {
+		ks_kit_clear(ctx, &sources->items[i], "clusterTrustBundle");
+		ks_kit_clear(ctx, &sources->items[i], "podCertificate");
+	}
+}
+
 /* A volume that names no source is an empty directory. */
 static bool volume_defaults(struct ks_registry_context *ctx, struct ks_value *spec)
 {
@@ -151,6 +169,9 @@ static bool volume_defaults(struct ks_registry_context *ctx, struct ks_value *sp
 				strcmp(ks_schema_text(ctx->schema, ks_schema_field(ctx->schema, volume->type, (uint16_t)k)->name), "name");
 		if (!has_source && !ks_kit_struct(ctx, volume, "emptyDir"))
 			return false;
+		if (!image_defaults(ctx, volume))
+			return false;
+		drop_unserved(ctx, volume);
 	}
 	return true;
 }

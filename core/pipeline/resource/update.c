@@ -18,7 +18,6 @@ static int decode_first(struct ks_edit *w)
 
 	if (!code)
 		code = ks_registry_begin_update(&w->ctx, &w->object, &w->request->status);
-	w->quiet = true;
 	return code;
 }
 

@@ -167,6 +167,8 @@ static const char *count_indexes(struct ks_check *c, struct ks_str s, int64_t co
 	int64_t last = -1, total = 0, from, to;
 
 	*total_r = 0;
+	if (!s.n)
+		return NULL;
 	for (;;) {
 		const char *comma = s.n ? memchr(s.p, ',', s.n) : NULL;
 		struct ks_str one = comma ? ks_str_of(s.p, (size_t)(comma - s.p)) : s;

@@ -336,6 +336,8 @@ void ks_check_pod_resources(struct ks_check *c, const struct ks_path *path, cons
 	if (IN(resources, "claims"))
 		ks_err_forbidden(c, &at, "claims", "claims may not be set for Resources at pod-level");
 	ks_check_resources(c, &at, resources, true);
+	if (!IN(resources, "limits") && !IN(resources, "requests"))
+		return;
 	sum_names(c, &requests, spec, LIST(spec, "containers"), &done);
 	sum_names(c, &requests, spec, LIST(spec, "initContainers"), &done);
 	check_container_limits(c, &at, spec);

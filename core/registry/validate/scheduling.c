@@ -109,18 +109,6 @@ static void check_node_affinity(struct ks_check *c, const struct ks_path *path, 
 
 /* -- pods ------------------------------------------------------------------------------------------------------------- */
 
-static bool selector_has(struct ks_check *c, const struct ks_value *selector, struct ks_str key)
-{
-	const struct ks_value *labels = MAP(selector, "matchLabels"), *expressions = LIST(selector, "matchExpressions");
-
-	if (labels && ks_value_get_str(c->schema, labels, key))
-		return true;
-	EACH(i, expressions)
-		if (ks_str_eq(TEXT(&expressions->items[i], "key"), key))
-			return true;
-	return false;
-}
-
 static void check_label_keys(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *keys, const struct ks_value *selector)
 {
 	struct ks_path at = ks_path_child(path, name);
@@ -320,9 +308,9 @@ static void check_spread_keys(struct ks_check *c, const struct ks_path *path, co
 		struct ks_path item = ks_path_index(&at, i);
 
 		ks_check_name(c, &item, NULL, KS_NAME_LABEL_KEY, key);
-		if (selector && selector_has(c, selector, key))
-			ks_err_invalid_text(c, &item, NULL, key, "exists in both matchLabelKeys and labelSelector");
 	}
+	if (selector && ks_value_count(keys))
+		check_merged_keys(c, &at, keys, selector);
 }
 
 void ks_check_spread(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)

@@ -69,12 +69,22 @@ bool ks_selector_selects(struct ks_check *c, const struct ks_value *selector, co
 	return true;
 }
 
+/* Was an absent struct said, with an empty list or map in it? */
+static bool said_empty(struct ks_check *c, const struct ks_value *owner, const char *name)
+{
+	uint16_t slot = owner ? ks_schema_slot(c->schema, owner->type, name, strlen(name)) : KS_NO_SLOT;
+
+	return owner && slot < owner->n && owner->items[slot].kind == KS_ABSENT && owner->items[slot].flags & KS_VALUE_WAS_EMPTY;
+}
+
 void ks_err_labels_differ(struct ks_check *c, const struct ks_path *template_path, const struct ks_value *template)
 {
 	const struct ks_value *metadata = IN(template, "metadata");
 	static const char why[] = "`selector` does not match template `labels`";
 
-	if (metadata)
+	if (!metadata && said_empty(c, template, "metadata"))
+		ks_err_invalid_literal(c, template_path, "metadata.labels", "{}", why);
+	else if (metadata)
 		ks_err_invalid_slot(c, template_path, "metadata.labels", metadata, "labels", why);
 	else
 		ks_err_invalid(c, template_path, "metadata.labels", NULL, why);

@@ -45,6 +45,69 @@ static void check_retention(struct ks_check *c, const struct ks_path *spec_path,
 	ks_check_one_of(c, &path, "whenScaled", TEXT(policy, "whenScaled"), policies);
 }
 
+static void check_labels(struct ks_check *c, const struct ks_path *path, const struct ks_value *template)
+{
+	const struct ks_value *metadata = IN(template, "metadata"), *annotations = MAP(metadata, "annotations");
+	struct ks_path notes = ks_path_child(path, "annotations");
+
+	ks_check_labels(c, path, "labels", MAP(metadata, "labels"));
+	ks_check_annotations(c, path, "annotations", annotations);
+	ks_check_pod_annotations(c, &notes, annotations, IN(template, "spec"), false);
+}
+
+static bool is_claimed(struct ks_check *c, const struct ks_value *claims, struct ks_str name)
+{
+	EACH(i, claims)
+		if (ks_str_eq(TEXT(IN(&claims->items[i], "metadata"), "name"), name))
+			return true;
+	return false;
+}
+
+/* A volume of a claim. */
+static bool claim_volume(struct ks_check *c, uint16_t type, const struct ks_value *claim, struct ks_value *out)
+{
+	struct ks_value name = ks_value_from_str(TEXT(IN(claim, "metadata"), "name")), *place;
+
+	if (!ks_value_new_struct(c->arena, c->schema, type, out))
+		return false;
+	place = ks_value_put(c->arena, c->schema, out, KS_STR_LIT("name"));
+	if (!place)
+		return false;
+	*place = name;
+	place = ks_value_put_at(c->arena, c->schema, out, "persistentVolumeClaim.claimName");
+	if (!place)
+		return false;
+	*place = name;
+	return true;
+}
+
+/* Pods have a volume for each claim, before their own: templates are judged with them. */
+static bool add_claims(struct ks_check *c, const struct ks_value *spec, struct ks_value *template)
+{
+	const struct ks_value *claims = LIST(spec, "volumeClaimTemplates"), *own;
+	struct ks_value *items, *place, pod = ks_struct_in(c, template, "spec"), list;
+	uint16_t slot = ks_schema_slot(c->schema, pod.type, "volumes", 7);
+
+	if (!ks_value_count(claims) || slot == KS_NO_SLOT || !ks_value_copy(c->arena, &pod, &pod) || !ks_value_copy(c->arena, template, template))
+		return true;
+	own = LIST(&pod, "volumes");
+	list = (struct ks_value){.kind = KS_LIST, .type = ks_schema_field(c->schema, pod.type, slot)->type};
+	items = ks_arena_zalloc(c->arena, claims->n + ks_value_count(own), sizeof(*items));
+	if (!items)
+		return false;
+	list.items = items;
+	EACH(i, claims)
+		if (!claim_volume(c, c->schema->types[list.type].element, &claims->items[i], &items[list.n++]))
+			return false;
+	EACH(i, own)
+		if (!is_claimed(c, claims, TEXT(&own->items[i], "name")))
+			items[list.n++] = own->items[i];
+	place = ks_value_put_at(c->arena, c->schema, template, "spec.volumes");
+	if (place)
+		*place = list;
+	return place != NULL;
+}
+
 static void check_template(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *old)
 {
 	const struct ks_value *selector = IN(spec, "selector");
@@ -56,7 +119,9 @@ static void check_template(struct ks_check *c, const struct ks_path *path, const
 	} else {
 		if (!ks_selector_is_empty(c, selector))
 			ks_check_selected(c, &at, selector, &template);
-		ks_check_pod_template(c, &at, &template, IN(old, "template"));
+		check_labels(c, &at, &template);
+		if (add_claims(c, spec, &template))
+			ks_check_pod_template(c, &at, &template, IN(old, "template"));
 	}
 	ks_check_lasting_template(c, &at, &template, "StatefulSet");
 }

@@ -197,7 +197,7 @@ static void warn_container_notes(struct ks_check *c, const struct ks_value *cont
 		ks_warn_at(c, &at, NULL, "non-functional in v1.27+; use the \"seccompProfile\" field instead");
 	key = ks_str_from(ks_err_detail(c, "%s%.*s", apparmor, (int)name.n, name.p ? name.p : ""));
 	at = ks_path_key(a->notes, key);
-	if (!a->pod_apparmor && !IN(context, "appArmorProfile") && ks_value_get_str(c->schema, a->annotations, key))
+	if (a->is_template && !a->pod_apparmor && !IN(context, "appArmorProfile") && ks_value_get_str(c->schema, a->annotations, key))
 		ks_warn_at(c, &at, NULL, "deprecated since v1.30; use the \"appArmorProfile\" field instead");
 }
 
