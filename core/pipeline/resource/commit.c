@@ -189,6 +189,8 @@ static enum ks_stage_result store_failed(struct ks_edit *w)
 
 	if (w->call.result == KS_ERR_TIMEOUT)
 		ks_status_set(status, &w->request->arena, 504, "Timeout", "the store did not answer in time");
+	else if (w->call.result == KS_ERR_UNCERTAIN)
+		ks_status_set(status, &w->request->arena, 504, "Timeout", "the store did not tell whether the write was carried out");
 	else if (w->call.result == KS_ERR_UNAVAILABLE)
 		ks_status_set(status, &w->request->arena, 503, "ServiceUnavailable", "the store is not available");
 	else
