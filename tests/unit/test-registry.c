@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What a deployment can't be without. */
+#define REST \
+	"'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c','image':'i:1'}]}}"
+
 /* -- create ------------------------------------------------------------------------------------------------------- */
 
 static void test_create_fills_what_the_server_says(void **state)
@@ -59,7 +63,7 @@ static void test_create_drops_status_and_counts_from_one(void **state)
 
 	(void)state;
 	registry_open(&t, "apps", "v1", "deployments");
-	assert_int_equal(registry_create(&t, "{'metadata':{'name':'a','generation':7},'spec':{'selector':{}},'status':{'replicas':3}}"), 0);
+	assert_int_equal(registry_create(&t, "{'metadata':{'name':'a','generation':7},'spec':{" REST "},'status':{'replicas':3}}"), 0);
 	assert_non_null(strstr(registry_json(&t, &t.object), "'generation':1,"));
 	assert_non_null(strstr(registry_json(&t, &t.object), "'status':{}"));
 	registry_close(&t);
@@ -157,14 +161,14 @@ static void test_update_refuses_what_is_immutable(void **state)
 
 static void test_generation_counts_changes_of_spec(void **state)
 {
-	static const char old[] = "{'metadata':{'name':'a','namespace':'n','uid':'u','resourceVersion':'5','generation':3},'spec':{'replicas':1,'selector':{}}}";
+	static const char old[] = "{'metadata':{'name':'a','namespace':'n','uid':'u','resourceVersion':'5','generation':3},'spec':{'replicas':1," REST "}}";
 	struct registry_test t;
 
 	(void)state;
 	registry_open(&t, "apps", "v1", "deployments");
-	assert_int_equal(update(&t, old, "{'metadata':{'name':'a','namespace':'n','resourceVersion':'5','labels':{'x':'y'}},'spec':{'replicas':1,'selector':{}}}"), 0);
+	assert_int_equal(update(&t, old, "{'metadata':{'name':'a','namespace':'n','resourceVersion':'5','labels':{'x':'y'}},'spec':{'replicas':1," REST "}}"), 0);
 	assert_non_null(strstr(registry_json(&t, &t.object), "'generation':3,"));
-	assert_int_equal(update(&t, old, "{'metadata':{'name':'a','namespace':'n','resourceVersion':'5'},'spec':{'replicas':2,'selector':{}}}"), 0);
+	assert_int_equal(update(&t, old, "{'metadata':{'name':'a','namespace':'n','resourceVersion':'5'},'spec':{'replicas':2," REST "}}"), 0);
 	assert_non_null(strstr(registry_json(&t, &t.object), "'generation':4"));
 	registry_close(&t);
 }
@@ -172,8 +176,8 @@ static void test_generation_counts_changes_of_spec(void **state)
 static void test_status_and_spec_are_written_apart(void **state)
 {
 	static const char old[] = "{'metadata':{'name':'a','namespace':'n','uid':'u','resourceVersion':'5','generation':1},"
-		"'spec':{'replicas':1,'selector':{}},'status':{'replicas':1}}";
-	static const char now[] = "{'metadata':{'name':'a','namespace':'n','resourceVersion':'5'},'spec':{'replicas':9,'selector':{}},'status':{'replicas':8}}";
+		"'spec':{'replicas':1," REST "},'status':{'replicas':1}}";
+	static const char now[] = "{'metadata':{'name':'a','namespace':'n','resourceVersion':'5'},'spec':{'replicas':9," REST "},'status':{'replicas':8}}";
 	struct registry_test t;
 
 	(void)state;
