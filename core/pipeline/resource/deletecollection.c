@@ -8,7 +8,7 @@
 #include "core/pipeline/resource/source.h"
 #include "core/pipeline/resource/token.h"
 
-enum { SLICE_OBJECTS = 512 };
+enum { SLICE_OBJECTS = 512, SLICE_DELETIONS = 16 };
 
 struct collection {
 	struct ks_list_options options;
@@ -16,6 +16,7 @@ struct collection {
 	struct ks_object **items;
 	size_t n, cap, at;
 	uint64_t rest;
+	bool rested;
 	struct ks_request_end end;
 };
 
@@ -156,6 +157,13 @@ static enum ks_stage_result next_item(struct ks_edit *w)
 		w->step = answer_list;
 		return KS_STAGE_NEXT;
 	}
+	/* Deletions that wait for nothing (of a dry run) would keep the worker. */
+	if (c->at && c->at % SLICE_DELETIONS == 0 && !c->rested) {
+		c->rested = true;
+		ks_request_resume(w->request);
+		return KS_STAGE_PENDING;
+	}
+	c->rested = false;
 	item = c->items[c->at++];
 	ks_edit_reset(w, item->ns, item->name);
 	w->ctx.dry_run = w->delete_options.dry_run;
