@@ -256,8 +256,10 @@ static void write_zero(const struct ks_schema *s, uint16_t type, struct ks_buf *
 void ks_gojson_write(const struct ks_schema *s, uint16_t type, bool pointer, const struct ks_value *v, struct ks_buf *out)
 {
 	if (!ks_value_present(v)) {
-		if (v && v->kind == KS_ABSENT && v->flags & KS_VALUE_WAS_EMPTY)
-			ks_buf_add_str(out, s->types[type].class_ == KS_TYPE_LIST ? "[]" : "{}");
+		uint8_t class_ = s->types[type].class_;
+
+		if (v && v->kind == KS_ABSENT && v->flags & KS_VALUE_WAS_EMPTY && (class_ == KS_TYPE_LIST || class_ == KS_TYPE_MAP))
+			ks_buf_add_str(out, class_ == KS_TYPE_LIST ? "[]" : "{}");
 		else if (pointer)
 			ks_buf_add_str(out, "null");
 		else

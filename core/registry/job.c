@@ -73,7 +73,7 @@ static void job_prepare_create(struct ks_registry_context *ctx, struct ks_value 
 
 const struct ks_strategy ks_strategy_jobs = {
 	.group = "batch", .resource = "jobs",
-	.flags = KS_STRATEGY_ORPHANS,
+	.flags = KS_STRATEGY_ORPHANS | KS_STRATEGY_VALIDATES_METADATA_AGAIN,
 	.generation = KS_GENERATION_SPEC,
 	.defaults = job_defaults,
 	.prepare_create = job_prepare_create,

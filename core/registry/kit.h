@@ -70,6 +70,10 @@ const char *ks_kit_path(struct ks_registry_context *ctx, const char *format, ...
 bool ks_pod_spec_defaults(struct ks_registry_context *ctx, struct ks_value *spec);
 /* spec.resources.requests of a whole pod: what its containers ask for together, else its limits. */
 bool ks_pod_requests_defaults(struct ks_registry_context *ctx, struct ks_value *spec);
+/* What matchLabelKeys and mismatchLabelKeys mean for this pod goes into its selectors. */
+void ks_pod_merge_label_keys(struct ks_registry_context *ctx, struct ks_value *pod);
+/* The condition of a pod that waits behind gates. */
+void ks_pod_begin_gated(struct ks_registry_context *ctx, struct ks_value *pod);
 /* AppArmor profiles that annotations of old releases name become fields. */
 void ks_pod_profiles_from_annotations(struct ks_registry_context *ctx, struct ks_value *pod);
 /* Guaranteed, Burstable or BestEffort. */

@@ -131,7 +131,12 @@ const char *ks_pod_qos(struct ks_registry_context *ctx, const struct ks_value *p
 	struct qos qos = {.guaranteed = true};
 	const char *const lists[] = {"spec.containers", "spec.initContainers"};
 
-	for (size_t k = 0; k < 2; k++) {
+	const struct ks_value *spec = ks_kit_at(ctx, pod, "spec");
+	bool as_a_whole = ks_kit_map(ctx, spec, "resources.requests") || ks_kit_map(ctx, spec, "resources.limits");
+
+	if (as_a_whole)
+		judge_container(ctx, spec, &qos);
+	for (size_t k = 0; k < 2 && !as_a_whole; k++) {
 		const struct ks_value *list = ks_kit_list(ctx, pod, lists[k]);
 
 		for (uint32_t i = 0; list && i < list->n; i++)
@@ -153,8 +158,10 @@ static void pod_prepare_create(struct ks_registry_context *ctx, struct ks_value 
 {
 	mend_grace(ctx, pod);
 	ks_pod_profiles_from_annotations(ctx, pod);
+	ks_pod_merge_label_keys(ctx, pod);
 	ks_kit_set_text(ctx, pod, "status.phase", "Pending");
 	ks_kit_set_text(ctx, pod, "status.qosClass", ks_pod_qos(ctx, pod));
+	ks_pod_begin_gated(ctx, pod);
 }
 
 static const struct ks_value *same_name(struct ks_registry_context *ctx, const struct ks_value *list, const struct ks_value *container)
@@ -232,7 +239,7 @@ static enum ks_delete_decision pod_begin_delete(struct ks_registry_context *ctx,
 
 const struct ks_strategy ks_strategy_pods = {
 	.group = "", .resource = "pods",
-	.flags = KS_STRATEGY_RETURNS_DELETED,
+	.flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN,
 	.generation = KS_GENERATION_SPEC,
 	.defaults = pod_defaults,
 	.prepare_create = pod_prepare_create,

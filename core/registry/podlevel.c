@@ -161,3 +161,78 @@ void ks_pod_profiles_from_annotations(struct ks_registry_context *ctx, struct ks
 			take_profile(ctx, pod, &list->items[i]);
 	}
 }
+
+/* -- keys of labels --------------------------------------------------------------------------------------------------- */
+
+static bool add_expression(struct ks_registry_context *ctx, struct ks_value *term, struct ks_str key, const char *operator, struct ks_str value)
+{
+	struct ks_value *item = ks_kit_append_struct(ctx, term, "labelSelector.matchExpressions"), *values;
+
+	if (!item || !ks_kit_set(ctx, item, "key", ks_value_from_str(key)) || !ks_kit_set_text(ctx, item, "operator", operator))
+		return false;
+	values = ks_kit_make_list(ctx, item, "values");
+	return values && ks_kit_append_text(ctx, values, value);
+}
+
+static void merge_keys(struct ks_registry_context *ctx, const struct ks_value *labels, struct ks_value *term, const char *list_name, const char *operator)
+{
+	const struct ks_value *keys = ks_kit_list(ctx, term, list_name);
+
+	if (!labels || !ks_kit_at(ctx, term, "labelSelector"))
+		return;
+	for (uint32_t i = 0; keys && i < keys->n; i++) {
+		struct ks_str key = ks_value_str(&keys->items[i]);
+		const struct ks_value *value = ks_value_get_str(ctx->schema, labels, key);
+
+		if (value && !add_expression(ctx, term, key, operator, ks_value_str(value)))
+			return;
+	}
+}
+
+static void merge_term(struct ks_registry_context *ctx, const struct ks_value *labels, struct ks_value *term)
+{
+	if (!term)
+		return;
+	merge_keys(ctx, labels, term, "matchLabelKeys", "In");
+	merge_keys(ctx, labels, term, "mismatchLabelKeys", "NotIn");
+}
+
+void ks_pod_merge_label_keys(struct ks_registry_context *ctx, struct ks_value *pod)
+{
+	static const char *const required[] = {"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+		"spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "spec.topologySpreadConstraints"};
+	static const char *const preferred[] = {"spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution",
+		"spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution"};
+	const struct ks_value *labels = ks_kit_map(ctx, pod, "metadata.labels");
+
+	for (size_t k = 0; k < 3; k++) {
+		struct ks_value *list = ks_kit_list(ctx, pod, required[k]);
+
+		for (uint32_t i = 0; list && i < list->n; i++)
+			merge_term(ctx, labels, &list->items[i]);
+	}
+	for (size_t k = 0; k < 2; k++) {
+		struct ks_value *list = ks_kit_list(ctx, pod, preferred[k]);
+
+		for (uint32_t i = 0; list && i < list->n; i++)
+			merge_term(ctx, labels, ks_kit_at(ctx, &list->items[i], "podAffinityTerm"));
+	}
+}
+
+/* -- gates -------------------------------------------------------------------------------------------------------------- */
+
+void ks_pod_begin_gated(struct ks_registry_context *ctx, struct ks_value *pod)
+{
+	struct ks_value *condition;
+
+	if (!ks_kit_list(ctx, pod, "spec.schedulingGates"))
+		return;
+	condition = ks_kit_append_struct(ctx, pod, "status.conditions");
+	if (!condition)
+		return;
+	ks_kit_set_text(ctx, condition, "type", "PodScheduled");
+	ks_kit_set_text(ctx, condition, "status", "False");
+	ks_kit_set_text(ctx, condition, "reason", "SchedulingGated");
+	ks_kit_set_text(ctx, condition, "message", "Scheduling is blocked due to non-empty scheduling gates");
+	ks_kit_set(ctx, condition, "lastTransitionTime", ks_value_from_str(ks_time_text(ctx->arena, ctx->now_ms)));
+}

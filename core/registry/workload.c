@@ -138,7 +138,7 @@ const struct ks_strategy ks_strategy_replicasets = {
 };
 
 const struct ks_strategy ks_strategy_statefulsets = {
-	.group = "apps", .resource = "statefulsets",
+	.group = "apps", .resource = "statefulsets", .names = KS_NAME_LABEL,
 	.generation = KS_GENERATION_SPEC,
 	.defaults = stateful_defaults,
 	.prepare_create = stateful_prepare_create,
@@ -154,7 +154,7 @@ const struct ks_strategy ks_strategy_daemonsets = {
 	.prepare_create = daemon_prepare_create,
 	.prepare_update = daemon_prepare_update,
 	.validate = ks_validate_daemonset,
-	.warnings = ks_warn_workload,
+	.warnings = ks_warn_daemonset,
 };
 
 const struct ks_strategy ks_strategy_replicationcontrollers = {

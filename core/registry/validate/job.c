@@ -250,30 +250,29 @@ static bool may_be_moved(struct ks_check *c, const struct ks_value *old_job)
 	return IS_TRUE(IN(old_job, "spec"), "suspend") && !IN(IN(old_job, "status"), "startTime");
 }
 
+/* Of a job that may be moved only the rest of the spec stays. */
+static void check_movable_template(struct ks_check *c, const struct ks_path *path, const struct ks_value *now, const struct ks_value *before)
+{
+	static const char *const of_spec[] = {"nodeSelector", "tolerations", "schedulingGates", NULL}, *const node[] = {"nodeAffinity", NULL};
+	struct ks_value own = ks_struct_in(c, now, "spec"), pod = ks_struct_in(c, before, "spec"), affinity = ks_struct_in(c, &pod, "affinity"), *slot;
+	bool has_affinity = IN(&own, "affinity") || IN(&pod, "affinity");
+
+	if (!take_all(c, &pod, &own, of_spec) || !take_all(c, &affinity, IN(&own, "affinity"), node))
+		return;
+	slot = ks_value_put(c->arena, c->schema, &pod, KS_STR_LIT("affinity"));
+	if (slot && has_affinity)
+		*slot = affinity;
+	if (!ks_value_same(&own, &pod))
+		ks_err_invalid_struct(c, path, "template.spec", &own, "field is immutable");
+}
+
 static void check_template_stays(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *old_spec, bool movable)
 {
-	static const char *const of_spec[] = {"nodeSelector", "tolerations", "schedulingGates", NULL}, *const of_meta[] = {"annotations", "labels", NULL};
-	static const char *const node[] = {"nodeAffinity", NULL};
-	struct ks_value now = ks_struct_in(c, spec, "template"), before = ks_struct_in(c, old_spec, "template"), pod, meta, affinity, *slot;
-	const struct ks_value *own = IN(&now, "spec");
+	struct ks_value now = ks_struct_in(c, spec, "template"), before = ks_struct_in(c, old_spec, "template");
 
-	if (movable && take_all(c, &before, NULL, (const char *const[]){NULL})) {
-		pod = ks_struct_in(c, &before, "spec");
-		meta = ks_struct_in(c, &before, "metadata");
-		affinity = ks_struct_in(c, &pod, "affinity");
-		if (!take_all(c, &pod, own, of_spec) || !take_all(c, &meta, IN(&now, "metadata"), of_meta) || !take_all(c, &affinity, IN(own, "affinity"), node))
-			return;
-		slot = ks_value_put(c->arena, c->schema, &pod, KS_STR_LIT("affinity"));
-		if (slot && (IN(own, "affinity") || IN(&pod, "affinity")))
-			*slot = affinity;
-		slot = ks_value_put(c->arena, c->schema, &before, KS_STR_LIT("spec"));
-		if (slot)
-			*slot = pod;
-		slot = ks_value_put(c->arena, c->schema, &before, KS_STR_LIT("metadata"));
-		if (slot)
-			*slot = meta;
-	}
-	if (!ks_value_same(&now, &before))
+	if (movable)
+		check_movable_template(c, path, &now, &before);
+	else if (!ks_value_same(&now, &before))
 		ks_err_invalid_struct(c, path, "template", &now, "field is immutable");
 }
 

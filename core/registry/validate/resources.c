@@ -69,7 +69,7 @@ static void check_amount(struct ks_check *c, const struct ks_path *path, struct 
 	ks_check_quantity_nonnegative(c, path, NULL, amount);
 	if (!ks_str_in(name, integers) && !(ks_text_has(name, '/') && is_extended(name)))
 		return;
-	if (!ks_quantity_parse(amount, &q, &message) && ks_quantity_milli(&q) % 1000)
+	if (!ks_quantity_parse(amount, &q, &message) && q.nano % 1000000000)
 		ks_err_invalid_text(c, path, NULL, amount, "must be an integer");
 }
 

@@ -87,6 +87,7 @@ static bool add_claims(struct ks_check *c, const struct ks_value *spec, struct k
 	const struct ks_value *claims = LIST(spec, "volumeClaimTemplates"), *own;
 	struct ks_value *items, *place, pod = ks_struct_in(c, template, "spec"), list;
 	uint16_t slot = ks_schema_slot(c->schema, pod.type, "volumes", 7);
+	struct ks_seen seen = {.n = 0};
 
 	if (!ks_value_count(claims) || slot == KS_NO_SLOT || !ks_value_copy(c->arena, &pod, &pod) || !ks_value_copy(c->arena, template, template))
 		return true;
@@ -97,7 +98,7 @@ static bool add_claims(struct ks_check *c, const struct ks_value *spec, struct k
 		return false;
 	list.items = items;
 	EACH(i, claims)
-		if (!claim_volume(c, c->schema->types[list.type].element, &claims->items[i], &items[list.n++]))
+		if (ks_seen_add(c, &seen, TEXT(IN(&claims->items[i], "metadata"), "name")) && !claim_volume(c, c->schema->types[list.type].element, &claims->items[i], &items[list.n++]))
 			return false;
 	EACH(i, own)
 		if (!is_claimed(c, claims, TEXT(&own->items[i], "name")))

@@ -55,9 +55,25 @@ void ks_warn_podtemplate(struct ks_registry_context *ctx, const struct ks_value 
 		warn_template(c, &path, IN(object, "template"));
 }
 
+/* An update tells what was wrong with the template before: so clients know it. */
 void ks_warn_replicationcontroller(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old)
 {
-	ks_warn_workload(ctx, object, old);
+	struct ks_check run = begin(ctx), *c = &run;
+	struct ks_path path = ks_path_root("spec.template");
+
+	if (!old)
+		ks_warn_workload(ctx, object, NULL);
+	else if (!unchanged(ctx, object, old))
+		warn_template(c, &path, IN(IN(old, "spec"), "template"));
+}
+
+/* Only another template counts as a change. */
+void ks_warn_daemonset(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old)
+{
+	struct ks_check run = begin(ctx), *c = &run;
+
+	if (!old || !ks_value_same(IN(IN(object, "spec"), "template"), IN(IN(old, "spec"), "template")))
+		ks_warn_workload(ctx, object, old);
 }
 
 void ks_warn_workload(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old)

@@ -170,7 +170,7 @@ void ks_warn_fraction(struct ks_check *c, const struct ks_path *path, const stru
 	struct ks_quantity q;
 	const char *message;
 
-	if (amount.n && !ks_quantity_parse(amount, &q, &message) && ks_quantity_milli(&q) % 1000)
+	if (amount.n && !ks_quantity_parse(amount, &q, &message) && q.nano % 1000000000)
 		ks_warn_at(c, &key, NULL, "fractional byte value \"%.*s\" is invalid, must be an integer", (int)amount.n, amount.p);
 }
 

@@ -8,7 +8,7 @@
 
 typedef void ks_warner(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old);
 
-ks_warner ks_warn_pod, ks_warn_podtemplate, ks_warn_replicationcontroller, ks_warn_workload, ks_warn_statefulset, ks_warn_job, ks_warn_cronjob;
+ks_warner ks_warn_pod, ks_warn_podtemplate, ks_warn_replicationcontroller, ks_warn_workload, ks_warn_daemonset, ks_warn_statefulset, ks_warn_job, ks_warn_cronjob;
 
 /* `PATH: TEXT`; `name` (may be NULL) is a child of the path. */
 void ks_warn_at(struct ks_check *c, const struct ks_path *path, const char *name, const char *format, ...) __attribute__((format(printf, 4, 5)));
