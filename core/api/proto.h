@@ -48,8 +48,8 @@ bool ks_proto_has(const struct ks_schema *s, uint16_t type);
 /* Decodes one message as the STRUCT `type`; kind and apiVersion stay absent. Texts are views of `data`, which outlives the tree
  * (KS_PROTO_COPY: of a copy in the arena). Unknown fields are skipped. 0, -EINVAL with a message worded as Go's decoder words it, -ENOMEM. */
 enum { KS_PROTO_COPY = 1 << 0 };
-int ks_proto_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, unsigned flags, struct ks_str data,
-	struct ks_value *out_r, const char **message_r) __attribute__((warn_unused_result));
+int ks_proto_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, unsigned flags, struct ks_str data, struct ks_value *out_r,
+	const char **message_r) __attribute__((warn_unused_result));
 
 /* Appends the message of a STRUCT, without its envelope. What does not fit its type in the tree is written as zero. */
 void ks_proto_encode(const struct ks_schema *s, const struct ks_value *v, struct ks_buf *out);

@@ -74,7 +74,8 @@ static uint32_t count_run(struct ks_proto_reader r, uint32_t number, unsigned wi
 
 	do {
 		n++;
-	} while (ks_proto_skip(&r, wire) && r.p < r.end && ks_proto_read_tag(&r, &next_number, &next_wire) && next_number == number && next_wire == wire);
+	} while (ks_proto_skip(&r, wire) && r.p < r.end && ks_proto_read_tag(&r, &next_number, &next_wire) && next_number == number &&
+		next_wire == wire);
 	return n;
 }
 
@@ -196,8 +197,7 @@ static bool decode_member(struct ks_proto_decoder *d, const struct ks_proto_entr
 	return d->rc == 0;
 }
 
-static bool decode_map(
-	struct ks_proto_decoder *d, const struct ks_proto_entry *entry, unsigned wire, struct ks_proto_reader *r, struct ks_value *map)
+static bool decode_map(struct ks_proto_decoder *d, const struct ks_proto_entry *entry, unsigned wire, struct ks_proto_reader *r, struct ks_value *map)
 {
 	uint32_t room = 0;
 
@@ -259,8 +259,8 @@ static bool decode_one(
 	return true;
 }
 
-static bool decode_field(struct ks_proto_decoder *d, uint16_t type, const struct ks_proto_entry *entry, unsigned wire, struct ks_proto_reader *r,
-	struct ks_value *out)
+static bool decode_field(
+	struct ks_proto_decoder *d, uint16_t type, const struct ks_proto_entry *entry, unsigned wire, struct ks_proto_reader *r, struct ks_value *out)
 {
 	struct ks_str bytes;
 
@@ -317,8 +317,8 @@ static void set_budget(struct ks_arena *arena, size_t n)
 		arena->limit = budget;
 }
 
-int ks_proto_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, unsigned flags, struct ks_str data,
-	struct ks_value *out_r, const char **message_r)
+int ks_proto_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, unsigned flags, struct ks_str data, struct ks_value *out_r,
+	const char **message_r)
 {
 	struct ks_proto_decoder d = {.arena = arena, .s = s, .plan = ks_proto_plan_of(s)};
 	struct ks_value out = {0};

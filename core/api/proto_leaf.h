@@ -13,9 +13,9 @@ struct ks_proto_decoder {
 	const struct ks_schema *s;
 	const struct ks_proto_plan *plan;
 	const char *message; /* of -EINVAL */
-	int rc;              /* 0, -EINVAL, -ENOMEM: nothing more is to be read */
+	int rc; /* 0, -EINVAL, -ENOMEM: nothing more is to be read */
 	unsigned depth;
-	bool disorder;       /* keys of a map came in no order, or twice */
+	bool disorder; /* keys of a map came in no order, or twice */
 };
 
 /* A complaint ends decoding (NULL: there was no memory for its text); false. */

@@ -9,7 +9,7 @@
 /* How the values of a field are written. */
 enum ks_proto_shape {
 	KS_SHAPE_ONE,
-	KS_SHAPE_LIST,    /* repeated */
+	KS_SHAPE_LIST, /* repeated */
 	KS_SHAPE_MAP,
 	KS_SHAPE_MESSAGE, /* an embedded message: its fields are slots of the same struct */
 };
@@ -21,15 +21,15 @@ struct ks_proto_entry {
 	const struct ks_field *field; /* NULL: MESSAGE */
 	uint16_t number;
 	uint16_t slot;
-	uint16_t type;    /* of the field, of the list's items, of the map's values */
+	uint16_t type; /* of the field, of the list's items, of the map's values */
 	uint16_t message; /* MESSAGE: which one */
-	uint8_t shape;    /* enum ks_proto_shape */
-	uint8_t class_;   /* of `type` */
+	uint8_t shape; /* enum ks_proto_shape */
+	uint8_t class_; /* of `type` */
 	bool pointer;
 };
 
 struct ks_proto_message {
-	uint32_t first;        /* entry, in ascending order of numbers */
+	uint32_t first; /* entry, in ascending order of numbers */
 	uint32_t first_number; /* numbers[first_number + n]: 1 + index of the entry (relative to first) of field number n; 0: none */
 	uint16_t n, n_numbers;
 };
@@ -38,10 +38,10 @@ struct ks_proto_plan {
 	struct ks_proto_message *messages; /* of a STRUCT type: at its index; embedded ones behind those */
 	struct ks_proto_entry *entries;
 	uint16_t *numbers;
-	uint8_t *unions;                   /* by type: enum ks_proto_union */
+	uint8_t *unions; /* by type: enum ks_proto_union */
 	uint32_t n_messages, n_entries, n_numbers;
 	uint32_t cap_messages, cap_entries, cap_numbers;
-	uint16_t schema_props;             /* the type that unions hold */
+	uint16_t schema_props; /* the type that unions hold */
 };
 
 /* The plan of the built-in schema, made on first use and kept; any thread. NULL when out of memory, or when the schema has none. */

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The wire format: varints, tags, lengths; a reader that goes forward, a writer that goes backward (so that lengths are known when their turn comes). */
+/* The wire format: varints, tags, lengths; a reader that goes forward, a writer that goes backward (lengths are known when their turn comes). */
 #ifndef KS_API_PROTO_WIRE_H
 #define KS_API_PROTO_WIRE_H
 

@@ -58,7 +58,8 @@ static int compress_part(struct ks_gzip_answer *a, struct ks_buf *out)
 
 		if (n > budget)
 			n = budget;
-		rc = ks_gzip_write(a->gzip, ks_str_of((const char *)piece->data + a->offset, n), a->at + 1 == a->n && a->offset + n == piece->len, out);
+		rc = ks_gzip_write(
+			a->gzip, ks_str_of((const char *)piece->data + a->offset, n), a->at + 1 == a->n && a->offset + n == piece->len, out);
 		a->offset += n;
 		budget -= n;
 		if (a->offset < piece->len)

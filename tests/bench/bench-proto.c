@@ -84,7 +84,8 @@ int main(void)
 	proto_encoded = time_encoder(ks_proto_encode, &v, &message);
 	json_decoded = time_decoder(decode_json, type, json);
 	proto_decoded = time_decoder(decode_proto, type, ks_buf_str(&message));
-	printf("pod in JSON, %zu bytes: decode %.2f us, encode %.2f us, both %.2f us\n", json.n, json_decoded, json_encoded, json_decoded + json_encoded);
+	printf("pod in JSON, %zu bytes: decode %.2f us, encode %.2f us, both %.2f us\n", json.n, json_decoded, json_encoded,
+		json_decoded + json_encoded);
 	printf("pod in protobuf, %zu bytes: decode %.2f us, encode %.2f us, both %.2f us\n", message.len, proto_decoded, proto_encoded,
 		proto_decoded + proto_encoded);
 	ks_buf_fini(&out);

@@ -10,7 +10,6 @@
 
 enum { DEEPEST = 5 };
 
-
 static bool make(struct ks_test_maker *m, uint16_t type, unsigned flags, bool item, struct ks_value *out);
 
 /* xorshift: the same objects in every run. */

@@ -264,6 +264,24 @@ static void filters_match(void **state)
 	ks_object_unref(o);
 }
 
+static void protobuf_is_made_once(void **state)
+{
+	static const char text[] = "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}";
+	static const char message[] = "\n\1a\22\0\32\0\"\0*\0" "8\0B\0" "\22\6\n\1k\22\1v";
+	struct ks_object *o = from_text(help_resource("", "v1", "configmaps"), text);
+	struct ks_proto_representation first, second;
+
+	(void)state;
+	assert_int_equal(ks_object_proto(o, &ks_schema_builtin, o->resource, &first), 0);
+	assert_int_equal(first.bytes->len, sizeof(message) - 1);
+	assert_memory_equal(first.bytes->data, message, sizeof(message) - 1);
+	assert_int_equal(first.meta_n, 15);
+	assert_int_equal(first.rv_at, 11); /* behind uid, before generation */
+	assert_int_equal(ks_object_proto(o, &ks_schema_builtin, o->resource, &second), 0);
+	assert_ptr_equal(first.bytes, second.bytes);
+	ks_object_unref(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +296,7 @@ int main(void)
 		cmocka_unit_test(other_versions_are_made_once),
 		cmocka_unit_test(another_stored_version_is_normalised),
 		cmocka_unit_test(filters_match),
+		cmocka_unit_test(protobuf_is_made_once),
 	};
 
 	return cmocka_run_group_tests_name("object", tests, NULL, NULL);

@@ -177,8 +177,9 @@ static void test_objects_as_stored(void **state)
 		open_object(*state, data, &object);
 		assert_encodes(*state, &object, data, ks_test_json(*state, ks_value_get(NULL, &list.items[i], "key")));
 		/* Through JSON it comes back as the same bytes. */
-		assert_int_equal(ks_json_decode(*state, s, object.type, 0, ks_test_json(*state, &object), strlen(ks_test_json(*state, &object)), &typed,
-					 NULL, &message), 0);
+		assert_int_equal(ks_json_decode(*state, s, object.type, 0, ks_test_json(*state, &object), strlen(ks_test_json(*state, &object)),
+					 &typed, NULL, &message),
+			0);
 		assert_encodes(*state, &typed, data, ks_test_json(*state, ks_value_get(NULL, &list.items[i], "key")));
 		compared++;
 	}
@@ -285,6 +286,31 @@ static void test_every_stored_kind_has_parts(void **state)
 	}
 }
 
+/* What answers write by themselves: metadata is the first field of a list, items are the second. */
+static void test_every_list_has_parts(void **state)
+{
+	for (uint32_t i = 0; i < s->n_resources; i++) {
+		struct ks_value list, *items, *item;
+		struct ks_buf out;
+		size_t behind;
+
+		if (s->resources[i].is_subresource || !s->resources[i].list_type || !ks_proto_has(s, s->resources[i].list_type))
+			continue;
+		assert_true(ks_value_new_struct(*state, s, s->resources[i].list_type, &list));
+		items = ks_value_put(*state, s, &list, KS_STR_LIT("items"));
+		assert_non_null(items);
+		*items = (struct ks_value){.kind = KS_LIST};
+		item = ks_value_append(*state, items);
+		assert_true(ks_value_new_struct(*state, s, s->resources[i].type, item));
+		ks_buf_init(&out);
+		ks_proto_encode(s, &list, &out);
+		assert_true(out.len > 2 && out.data[0] == 0x0a);
+		behind = 2 + (unsigned char)out.data[1];
+		assert_true(behind < out.len && out.data[behind] == 0x12);
+		ks_buf_fini(&out);
+	}
+}
+
 /* -- input that is not as it should be -------------------------------------------------------------------------- */
 
 static const char *refusal(struct ks_arena *arena, const char *type, const char *data, size_t n)
@@ -317,7 +343,11 @@ static void test_hostile_input_is_refused(void **state)
 
 static void test_unknown_fields_are_skipped(void **state)
 {
-	assert_null(REFUSAL(POD, "\xa0\x06\x01\xa1\x06" "12345678" "\xa2\x06\x02xy\xa3\x06\xa0\x06\x01\xa4\x06\xa5\x06" "1234"));
+	assert_null(REFUSAL(POD,
+		"\xa0\x06\x01\xa1\x06"
+		"12345678"
+		"\xa2\x06\x02xy\xa3\x06\xa0\x06\x01\xa4\x06\xa5\x06"
+		"1234"));
 }
 
 static void test_depth_is_bounded(void **state)
@@ -358,7 +388,13 @@ static void test_memory_is_bounded(void **state)
 static void test_the_last_of_equal_keys_stays(void **state)
 {
 	/* metadata.labels: b=1, a=2, b=3 */
-	static const char data[] = "\x0a\x18\x5a\x06\x0a\x01" "b\x12\x01" "1\x5a\x06\x0a\x01" "a\x12\x01" "2\x5a\x06\x0a\x01" "b\x12\x01" "3";
+	static const char data[] = "\x0a\x18\x5a\x06\x0a\x01"
+				   "b\x12\x01"
+				   "1\x5a\x06\x0a\x01"
+				   "a\x12\x01"
+				   "2\x5a\x06\x0a\x01"
+				   "b\x12\x01"
+				   "3";
 	const char *message = "";
 	struct ks_value v;
 
@@ -374,7 +410,8 @@ static void test_packed_numbers_are_read(void **state)
 	struct ks_value v;
 
 	assert_int_equal(ks_proto_decode(*state, s, ks_schema_find_type(s, POD), 0, ks_str_of(data, sizeof(data) - 1), &v, &message), -22);
-	assert_int_equal(ks_proto_decode(*state, s, ks_schema_find_type(s, POD), 0, ks_str_of("\x12\x07\x72\x05\x22\x03\x01\xac\x02", 9), &v, &message), 0);
+	assert_int_equal(
+		ks_proto_decode(*state, s, ks_schema_find_type(s, POD), 0, ks_str_of("\x12\x07\x72\x05\x22\x03\x01\xac\x02", 9), &v, &message), 0);
 	assert_string_equal(ks_test_json(*state, ks_value_at(s, &v, "spec.securityContext.supplementalGroups")), "[1,300]");
 }
 
@@ -401,6 +438,7 @@ int main(void)
 		KS_TEST(test_every_kind_round_trips),
 		KS_TEST(test_parts_join_to_the_whole),
 		KS_TEST(test_every_stored_kind_has_parts),
+		KS_TEST(test_every_list_has_parts),
 		KS_TEST(test_hostile_input_is_refused),
 		KS_TEST(test_unknown_fields_are_skipped),
 		KS_TEST(test_depth_is_bounded),

@@ -9,12 +9,20 @@
 
 /* Tags of the fields that are written here: all are lengths and bytes, but for one. */
 enum {
-	TAG_TYPE_META = 0x0a, TAG_RAW = 0x12,                           /* Unknown */
-	TAG_API_VERSION = 0x0a, TAG_KIND = 0x12,                        /* TypeMeta */
-	TAG_METADATA = 0x0a, TAG_ITEM = 0x12,                           /* an object, a list */
-	TAG_RESOURCE_VERSION = 0x32,                                    /* ObjectMeta */
-	TAG_SELF_LINK = 0x0a, TAG_LIST_VERSION = 0x12, TAG_CONTINUE = 0x1a, TAG_REMAINING = 0x20, /* ListMeta */
-	TAG_EVENT_TYPE = 0x0a, TAG_EVENT_OBJECT = 0x12, TAG_EXTENSION = 0x0a, /* WatchEvent, RawExtension */
+	TAG_TYPE_META = 0x0a,
+	TAG_RAW = 0x12, /* Unknown */
+	TAG_API_VERSION = 0x0a,
+	TAG_KIND = 0x12, /* TypeMeta */
+	TAG_METADATA = 0x0a,
+	TAG_ITEM = 0x12, /* an object, a list */
+	TAG_RESOURCE_VERSION = 0x32, /* ObjectMeta */
+	TAG_SELF_LINK = 0x0a,
+	TAG_LIST_VERSION = 0x12,
+	TAG_CONTINUE = 0x1a,
+	TAG_REMAINING = 0x20, /* ListMeta */
+	TAG_EVENT_TYPE = 0x0a,
+	TAG_EVENT_OBJECT = 0x12,
+	TAG_EXTENSION = 0x0a, /* WatchEvent, RawExtension */
 };
 
 void ks_proto_kind_of(const struct ks_schema *schema, uint16_t resource, struct ks_proto_kind *out_r)
@@ -81,8 +89,8 @@ static void add_envelope_tail(struct ks_chunk *chunk)
 
 /* -- objects --------------------------------------------------------------------------------------------------- */
 
-int ks_proto_show(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, uint64_t revision, bool partial,
-	struct ks_proto_shown *out_r)
+int ks_proto_show(
+	struct ks_object *object, const struct ks_schema *schema, uint16_t resource, uint64_t revision, bool partial, struct ks_proto_shown *out_r)
 {
 	struct ks_proto_shown *shown = out_r;
 	int result = ks_object_proto(object, schema, resource, &shown->r);
@@ -134,8 +142,8 @@ void ks_proto_add_item(const struct ks_proto_shown *shown, struct ks_chunk *chun
 	add_message(shown, chunk);
 }
 
-void ks_proto_add_list_head(const struct ks_proto_kind *kind, uint64_t revision, struct ks_str continue_, int64_t remaining, size_t items_n,
-	struct ks_chunk *chunk)
+void ks_proto_add_list_head(
+	const struct ks_proto_kind *kind, uint64_t revision, struct ks_str continue_, int64_t remaining, size_t items_n, struct ks_chunk *chunk)
 {
 	uint8_t count[11] = {TAG_REMAINING};
 	size_t count_n = remaining >= 0 ? 1 + ks_proto_print_varint((uint64_t)remaining, count + 1) : 0, meta_n;
