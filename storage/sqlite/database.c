@@ -273,12 +273,23 @@ static int open_others(struct sqlite_store *store, struct ks_plugin_error *error
 	return KS_DONE;
 }
 
+/* What is kept is for nobody else's eyes. SQLite gives its other files the mode of this one. */
+static int create_private(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -1 : close(fd);
+}
+
 int ks_sqlite_database_open(struct sqlite_store *store, struct ks_plugin_error *error)
 {
 	const char *path = store->config.path;
 
 	if (ks_sqlite_guard_open(&store->guard, path, error))
 		return KS_ERR;
+	/* Before SQLite has it open: closing it later would drop SQLite's locks. */
+	if (create_private(path))
+		return refuse(error, path, strerror(errno));
 	if (ks_sqlite_index_init(&store->index))
 		return refuse(error, path, "out of memory or randomness");
 	if (connect_to(path, store->config.cache, &store->db))

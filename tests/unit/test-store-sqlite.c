@@ -121,6 +121,22 @@ static void test_second_server_is_refused(void **state)
 	ks_fake_host_free(&second.fake);
 }
 
+/* There are secrets in it, whatever the umask of whoever starts the server. */
+static void test_files_are_private(void **state)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-guard"};
+	char name[160];
+	struct stat st;
+
+	(void)state;
+	put("/registry/secrets/a/b", "{}");
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		assert_int_equal(stat(name, &st), 0);
+		assert_int_equal(st.st_mode & 077, 0);
+	}
+}
+
 static void test_newer_schema_is_refused(void **state)
 {
 	sqlite3 *db;
@@ -367,6 +383,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lease, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lease_after_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_second_server_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_are_private, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newer_schema_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_foreign_database_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing_folder_is_named, setup, teardown),
