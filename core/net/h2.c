@@ -384,7 +384,7 @@ static int h2_answer(struct ks_stream *stream, int status, const struct ks_heade
 	}
 	if (!has_length)
 		nv[n++] = make_nv(KS_STR_LIT("content-length"),
-			ks_str_of(length_text, (size_t)snprintf(length_text, sizeof(length_text), "%lld", (long long)length)),
+			ks_str_of(length_text, ks_u64_text(length_text, (uint64_t)length)),
 			NGHTTP2_NV_FLAG_NO_COPY_NAME);
 	nv[n++] = make_nv(KS_STR_LIT("date"), ks_worker_date(stream->worker), NGHTTP2_NV_FLAG_NO_COPY_NAME);
 	return submit(stream, nv, n);

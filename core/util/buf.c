@@ -59,7 +59,7 @@ void ks_buf_add_char(struct ks_buf *buf, char c)
 	ks_buf_add(buf, &c, 1);
 }
 
-void ks_buf_add_u64(struct ks_buf *buf, uint64_t n)
+size_t ks_u64_text(char out[20], uint64_t n)
 {
 	char digits[20];
 	size_t i = sizeof(digits);
@@ -68,7 +68,15 @@ void ks_buf_add_u64(struct ks_buf *buf, uint64_t n)
 		digits[--i] = (char)('0' + n % 10);
 		n /= 10;
 	} while (n);
-	ks_buf_add(buf, digits + i, sizeof(digits) - i);
+	memcpy(out, digits + i, sizeof(digits) - i);
+	return sizeof(digits) - i;
+}
+
+void ks_buf_add_u64(struct ks_buf *buf, uint64_t n)
+{
+	char digits[20];
+
+	ks_buf_add(buf, digits, ks_u64_text(digits, n));
 }
 
 void ks_buf_add_i64(struct ks_buf *buf, int64_t n)

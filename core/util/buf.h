@@ -29,6 +29,8 @@ bool ks_buf_reserve(struct ks_buf *buf, size_t n);
 void ks_buf_add(struct ks_buf *buf, const void *p, size_t n);
 void ks_buf_add_str(struct ks_buf *buf, const char *s);
 void ks_buf_add_char(struct ks_buf *buf, char c);
+/* The decimal digits, no NUL; returns how many. */
+size_t ks_u64_text(char out[20], uint64_t n);
 void ks_buf_add_u64(struct ks_buf *buf, uint64_t n);
 void ks_buf_add_i64(struct ks_buf *buf, int64_t n);
 void ks_buf_printf(struct ks_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -28,7 +28,15 @@ static void release_bytes(void *owner)
 /* `"resourceVersion":"N"`, with a comma when more follows; `out` has room for 48 characters. */
 static size_t revision_text(char *out, uint64_t revision, bool comma)
 {
-	return (size_t)snprintf(out, 48, "\"resourceVersion\":\"%llu\"%s", (unsigned long long)revision, comma ? "," : "");
+	static const char key[] = "\"resourceVersion\":\"";
+	size_t n = sizeof(key) - 1;
+
+	memcpy(out, key, n);
+	n += ks_u64_text(out + n, revision);
+	out[n++] = '"';
+	if (comma)
+		out[n++] = ',';
+	return n;
 }
 
 static enum ks_stage_result reply_partial(struct ks_request *request, int code, struct ks_object *object, uint16_t resource, uint64_t revision)
@@ -217,9 +225,9 @@ void ks_chunk_add_text(struct ks_chunk *chunk, const char *text)
 
 void ks_chunk_add_u64(struct ks_chunk *chunk, uint64_t n)
 {
-	char text[24];
+	char text[20];
 
-	ks_chunk_add(chunk, text, (size_t)snprintf(text, sizeof(text), "%llu", (unsigned long long)n));
+	ks_chunk_add(chunk, text, ks_u64_text(text, n));
 }
 
 void ks_chunk_add_shared(struct ks_chunk *chunk, struct ks_bytes *bytes, size_t at, size_t n)
