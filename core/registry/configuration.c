@@ -5,6 +5,7 @@
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
 #include "core/registry/validate/kinds.h"
+#include "core/registry/validate/warn_objects.h"
 
 /* stringData is a convenience for writers: it ends up in data. */
 static bool secret_defaults(struct ks_registry_context *ctx, struct ks_value *secret)
@@ -38,6 +39,7 @@ const struct ks_strategy ks_strategy_secrets = {
 	.flags = KS_STRATEGY_VALIDATES_METADATA_AGAIN,
 	.defaults = secret_defaults,
 	.validate = ks_validate_secret,
+	.warnings = ks_warn_secret,
 };
 
 const struct ks_strategy ks_strategy_configmaps = {

@@ -6,6 +6,7 @@
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
 #include "core/registry/validate/kinds.h"
+#include "core/registry/validate/warn_objects.h"
 
 /* -- volumes ------------------------------------------------------------------------------------------------------ */
 
@@ -52,6 +53,7 @@ const struct ks_strategy ks_strategy_persistentvolumes = {
 	.prepare_create = volume_create,
 	.prepare_update = volume_update,
 	.validate = ks_validate_persistentvolume,
+	.warnings = ks_warn_persistentvolume,
 };
 
 const struct ks_strategy ks_strategy_persistentvolumeclaims = {
@@ -59,6 +61,7 @@ const struct ks_strategy ks_strategy_persistentvolumeclaims = {
 	.flags = KS_STRATEGY_RETURNS_DELETED,
 	.prepare_create = claim_create,
 	.validate = ks_validate_persistentvolumeclaim,
+	.warnings = ks_warn_persistentvolumeclaim,
 };
 
 /* What a kubelet has to learn anew is counted. */

@@ -3,6 +3,7 @@
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
 #include "core/registry/validate/kinds.h"
+#include "core/registry/validate/warn_objects.h"
 
 /* podCIDR is the first of podCIDRs; who knows only the one has the other, too, and where they differ podCIDR is meant. */
 static bool ranges(struct ks_registry_context *ctx, struct ks_value *node)
@@ -58,4 +59,5 @@ const struct ks_strategy ks_strategy_nodes = {
 	.prepare_create = node_create,
 	.prepare_update = node_update,
 	.validate = ks_validate_node,
+	.warnings = ks_warn_node,
 };

@@ -6,6 +6,7 @@
 #include "core/registry/strategies.h"
 #include "core/registry/validate/kinds.h"
 #include "core/registry/validate/pods.h"
+#include "core/registry/validate/warn_objects.h"
 
 #define RBAC "rbac.authorization.k8s.io"
 #define STORAGE "storage.k8s.io"
@@ -28,20 +29,20 @@ static const struct ks_strategy plain[] = {
 	{.group = "", .resource = "endpoints", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .validate = ks_validate_endpoints},
 	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION, .validate = ks_validate_event},
 	{.group = "", .resource = "resourcequotas", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_resourcequota},
-	{.group = "", .resource = "serviceaccounts", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN},
+	{.group = "", .resource = "serviceaccounts", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .warnings = ks_warn_serviceaccount},
 	{.group = "events.k8s.io", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION, .validate = ks_validate_event},
 	{.group = "coordination.k8s.io", .resource = "leases", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_lease},
 	{.group = RBAC, .resource = "roles", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .names = KS_NAME_PATH, .validate = ks_validate_role},
 	{.group = RBAC, .resource = "clusterroles", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .names = KS_NAME_PATH, .validate = ks_validate_clusterrole},
-	{.group = "networking.k8s.io", .resource = "ingresses", .generation = KS_GENERATION_SPEC, .validate = ks_validate_ingress},
+	{.group = "networking.k8s.io", .resource = "ingresses", .generation = KS_GENERATION_SPEC, .validate = ks_validate_ingress, .warnings = ks_warn_ingress},
 	{.group = "networking.k8s.io", .resource = "ipaddresses", .flags = KS_STRATEGY_NEEDS_REVISION, .names = KS_NAME_PATH, .validate = ks_validate_ipaddress},
 	{.group = "networking.k8s.io", .resource = "servicecidrs", .flags = KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_servicecidr},
 	{.group = "networking.k8s.io", .resource = "ingressclasses", .generation = KS_GENERATION_SPEC, .validate = ks_validate_ingressclass},
 	{.group = "policy", .resource = "poddisruptionbudgets", .flags = KS_STRATEGY_NEEDS_REVISION, .generation = KS_GENERATION_SPEC, .validate = ks_validate_poddisruptionbudget},
 	{.group = "node.k8s.io", .resource = "runtimeclasses", .flags = KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_runtimeclass},
-	{.group = "discovery.k8s.io", .resource = "endpointslices", .generation = KS_GENERATION_LABELS, .validate = ks_validate_endpointslice},
+	{.group = "discovery.k8s.io", .resource = "endpointslices", .generation = KS_GENERATION_LABELS, .validate = ks_validate_endpointslice, .warnings = ks_warn_endpointslice},
 	{.group = "apiregistration.k8s.io", .resource = "apiservices", .flags = KS_STRATEGY_NEEDS_REVISION, .names = KS_NAME_PATH, .validate = ks_validate_apiservice},
-	{.group = STORAGE, .resource = "storageclasses", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_storageclass},
+	{.group = STORAGE, .resource = "storageclasses", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_storageclass, .warnings = ks_warn_storageclass},
 	{.group = STORAGE, .resource = "volumeattachments", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_volumeattachment},
 	{.group = STORAGE, .resource = "csinodes", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_csinode},
 	{.group = STORAGE, .resource = "csistoragecapacities", .flags = KS_STRATEGY_NEEDS_REVISION, .validate = ks_validate_csistoragecapacity},

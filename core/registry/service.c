@@ -4,6 +4,7 @@
 
 #include "core/registry/strategies.h"
 #include "core/registry/validate/kinds.h"
+#include "core/registry/validate/warn_objects.h"
 
 bool ks_service_is_type(struct ks_registry_context *ctx, const struct ks_value *service, const char *type)
 {
@@ -323,6 +324,7 @@ const struct ks_strategy ks_strategy_services = {
 	.prepare_create = service_prepare_create,
 	.prepare_update = service_prepare_update,
 	.validate = ks_validate_service,
+	.warnings = ks_warn_service,
 	.allocate = service_allocate,
 	.release = ks_service_release,
 };

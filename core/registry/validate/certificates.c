@@ -1,11 +1,10 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Requests for certificates. */
-#include <stdio.h>
-
 #include "core/api/gojson.h"
 #include "core/registry/validate/common.h"
 #include "core/registry/validate/kinds.h"
+#include "core/registry/validate/pem.h"
 
 static const char *const usages[] = {"any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
 	"decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement",
@@ -19,42 +18,6 @@ struct options {
 
 /* -- PEM ---------------------------------------------------------------------------------------------------------- */
 
-static struct ks_str next_line(struct ks_str *rest)
-{
-	const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
-	struct ks_str line = ks_str_of(rest->p, end ? (size_t)(end - rest->p) : rest->n);
-
-	*rest = end ? ks_str_of(end + 1, rest->n - line.n - 1) : (struct ks_str){0};
-	while (line.n && strchr(" \t\r", line.p[line.n - 1]))
-		line.n--;
-	return line;
-}
-
-/* The type of the next block; `*rest` is moved behind it. False when there is no more. */
-static bool next_block(struct ks_str *rest, struct ks_str *type_r, bool *headers_r)
-{
-	while (rest->n) {
-		struct ks_str line = next_line(rest), ahead = *rest;
-		char end[160];
-		int n;
-
-		if (line.n < 16 || !ks_str_starts_with(line, "-----BEGIN ") || !ks_str_ends_with(line, "-----"))
-			continue;
-		*type_r = ks_str_of(line.p + 11, line.n - 16);
-		*headers_r = false;
-		n = snprintf(end, sizeof(end), "-----END %.*s-----", (int)type_r->n, type_r->p);
-		while (n > 0 && (size_t)n < sizeof(end) && ahead.n) {
-			line = next_line(&ahead);
-			if (ks_str_is(line, end)) {
-				*rest = ahead;
-				return true;
-			}
-			*headers_r |= ks_str_has(line, ":");
-		}
-	}
-	return false;
-}
-
 static bool is_request(struct ks_str base64)
 {
 	struct ks_str type, rest;
@@ -64,7 +27,7 @@ static bool is_request(struct ks_str base64)
 	ks_buf_init(&pem);
 	good = ks_bytes_of(base64, &pem);
 	rest = ks_buf_str(&pem);
-	good = good && next_block(&rest, &type, &headers) && ks_str_is(type, "CERTIFICATE REQUEST");
+	good = good && ks_pem_next(&rest, &type, &headers) && ks_str_is(type, "CERTIFICATE REQUEST");
 	ks_buf_fini(&pem);
 	return good;
 }
@@ -83,7 +46,7 @@ static const char *wrong_certificate(struct ks_check *c, struct ks_str base64)
 	ks_buf_init(&pem);
 	if (ks_bytes_of(base64, &pem)) {
 		rest = ks_buf_str(&pem);
-		while (!wrong && next_block(&rest, &type, &headers)) {
+		while (!wrong && ks_pem_next(&rest, &type, &headers)) {
 			blocks++;
 			if (!ks_str_is(type, "CERTIFICATE"))
 				wrong = ks_err_detail(c, "only CERTIFICATE PEM blocks are allowed, found \"%.*s\"", (int)type.n, type.p);

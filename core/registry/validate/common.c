@@ -233,6 +233,32 @@ bool ks_check_node_selector(struct ks_check *c, const struct ks_path *path, cons
 
 /* -- addresses ---------------------------------------------------------------------------------------------------- */
 
+/* Is it the text of any value in the tree? */
+static bool holds_text(const struct ks_value *v, struct ks_str text)
+{
+	bool found = false;
+
+	if (!v)
+		return false;
+	if (v->kind == KS_STRING)
+		return ks_str_eq(ks_value_str(v), text);
+	for (uint32_t i = 0; (v->kind == KS_LIST || v->kind == KS_STRUCT) && i < v->n && !found; i++)
+		found = holds_text(&v->items[i], text);
+	for (uint32_t i = 0; v->kind == KS_MAP && i < v->n && !found; i++)
+		found = holds_text(&v->members[i].value, text);
+	return found;
+}
+
+bool ks_check_new_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const struct ks_value *old)
+{
+	return ks_check_ip(c, path, name, value, !holds_text(old, value));
+}
+
+bool ks_check_new_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const struct ks_value *old)
+{
+	return ks_check_cidr(c, path, name, value, !holds_text(old, value));
+}
+
 bool ks_check_ip_not_special(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value)
 {
 	const struct ks_status_cause *mark = ks_check_mark(c);

@@ -10,14 +10,14 @@ static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
 
 /* -- endpoints ---------------------------------------------------------------------------------------------------- */
 
-static void check_addresses(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
+static void check_addresses(struct ks_check *c, const struct ks_path *path, const struct ks_value *list, const struct ks_value *old)
 {
 	for (uint32_t i = 0; i < ks_value_count(list); i++) {
 		const struct ks_value *v = &list->items[i];
 		struct ks_path item = ks_path_index(path, i);
 		struct ks_str ip = KS_IN_TEXT(c, v, "ip"), host = KS_IN_TEXT(c, v, "hostname");
 
-		ks_check_ip(c, &item, "ip", ip, false);
+		ks_check_new_ip(c, &item, "ip", ip, old);
 		if (host.n)
 			ks_check_name(c, &item, "hostname", KS_NAME_DNS1123_LABEL, host);
 		if (KS_IN(c, v, "nodeName"))
@@ -51,9 +51,9 @@ void ks_validate_endpoints(struct ks_registry_context *ctx, const struct ks_valu
 {
 	struct ks_check c = ks_check_begin(ctx, status);
 	const struct ks_value *subsets = KS_IN_LIST(&c, object, "subsets");
+	const struct ks_value *old_subsets = old ? KS_IN(&c, old, "subsets") : NULL;
 	struct ks_path path = ks_path_root("subsets");
 
-	(void)old;
 	for (uint32_t i = 0; i < ks_value_count(subsets); i++) {
 		const struct ks_value *ready = KS_IN_LIST(&c, &subsets->items[i], "addresses");
 		const struct ks_value *others = KS_IN_LIST(&c, &subsets->items[i], "notReadyAddresses");
@@ -62,8 +62,8 @@ void ks_validate_endpoints(struct ks_registry_context *ctx, const struct ks_valu
 
 		if (!ks_value_count(ready) && !ks_value_count(others))
 			ks_err_required(&c, &item, NULL, "must specify `addresses` or `notReadyAddresses`");
-		check_addresses(&c, &at_ready, ready);
-		check_addresses(&c, &at_others, others);
+		check_addresses(&c, &at_ready, ready, old_subsets);
+		check_addresses(&c, &at_others, others, old_subsets);
 		check_ports(&c, &at_ports, KS_IN_LIST(&c, &subsets->items[i], "ports"));
 	}
 }
@@ -75,7 +75,8 @@ static bool is_v4(struct ks_str text)
 	return text.n && !memchr(text.p, ':', text.n);
 }
 
-static void check_slice_address(struct ks_check *c, const struct ks_path *path, struct ks_str type, struct ks_str address)
+static void check_slice_address(struct ks_check *c, const struct ks_path *list_path, const struct ks_path *path, struct ks_str type,
+	struct ks_str address, const struct ks_value *old)
 {
 	bool v4 = ks_str_is(type, "IPv4");
 
@@ -88,10 +89,10 @@ static void check_slice_address(struct ks_check *c, const struct ks_path *path, 
 	}
 	if (!v4 && !ks_str_is(type, "IPv6"))
 		return;
-	if (!ks_check_ip(c, path, NULL, address, false))
+	if (!ks_check_new_ip(c, path, NULL, address, old))
 		return;
 	if (v4 != is_v4(address))
-		ks_err_invalid_text(c, path, NULL, address, v4 ? "must be an IPv4 address" : "must be an IPv6 address");
+		ks_err_invalid_text(c, list_path, NULL, address, v4 ? "must be an IPv4 address" : "must be an IPv6 address");
 	ks_check_ip_not_special(c, path, NULL, address);
 }
 
@@ -119,7 +120,7 @@ static void check_hints(struct ks_check *c, const struct ks_path *path, const ch
 	}
 }
 
-static void check_endpoint(struct ks_check *c, const struct ks_path *path, struct ks_str type, const struct ks_value *v)
+static void check_endpoint(struct ks_check *c, const struct ks_path *path, struct ks_str type, const struct ks_value *v, const struct ks_value *old)
 {
 	const struct ks_value *addresses = KS_IN_LIST(c, v, "addresses"), *topology = KS_IN_MAP(c, v, "deprecatedTopology");
 	struct ks_path at = ks_path_child(path, "addresses"), hints = ks_path_child(path, "hints");
@@ -131,7 +132,7 @@ static void check_endpoint(struct ks_check *c, const struct ks_path *path, struc
 	for (uint32_t i = 0; i < ks_value_count(addresses); i++) {
 		struct ks_path item = ks_path_index(&at, i);
 
-		check_slice_address(c, &item, type, ks_value_str(&addresses->items[i]));
+		check_slice_address(c, &at, &item, type, ks_value_str(&addresses->items[i]), old);
 	}
 	if (KS_IN(c, v, "nodeName"))
 		ks_check_name(c, path, "nodeName", KS_NAME_DNS1123_SUBDOMAIN, KS_IN_TEXT(c, v, "nodeName"));
@@ -191,7 +192,7 @@ void ks_validate_endpointslice(struct ks_registry_context *ctx, const struct ks_
 		for (uint32_t i = 0; i < ks_value_count(list); i++) {
 			struct ks_path item = ks_path_index(&path, i);
 
-			check_endpoint(&c, &item, type, &list->items[i]);
+			check_endpoint(&c, &item, type, &list->items[i], old ? KS_IN(&c, old, "endpoints") : NULL);
 		}
 	}
 	check_slice_ports(&c, KS_IN_LIST(&c, object, "ports"));

@@ -25,11 +25,11 @@ static void check_reference(struct ks_check *c, const struct ks_path *path, cons
 	if (KS_IN(c, v, "apiGroup"))
 		ks_check_name(c, path, "apiGroup", KS_NAME_DNS1123_SUBDOMAIN, KS_IN_TEXT(c, v, "apiGroup"));
 	if (!kind.n)
-		ks_err_required(c, path, "kind", "kind is required");
+		ks_err_required(c, path, "kind", "");
 	else
 		ks_check_name(c, path, "kind", KS_NAME_PATH_SEGMENT, kind);
 	if (!name.n)
-		ks_err_required(c, path, "name", "name is required");
+		ks_err_required(c, path, "name", "");
 	else
 		ks_check_name(c, path, "name", KS_NAME_PATH_SEGMENT, name);
 }
@@ -186,7 +186,7 @@ static bool had_bad_wildcards(struct ks_check *c, const struct ks_value *spec)
 
 /* -- ingresses ---------------------------------------------------------------------------------------------------- */
 
-static void check_status(struct ks_check *c, const struct ks_value *object)
+static void check_status(struct ks_check *c, const struct ks_value *object, const struct ks_value *old)
 {
 	const struct ks_value *list = KS_IN_LIST(c, KS_IN(c, KS_IN(c, object, "status"), "loadBalancer"), "ingress");
 	struct ks_path path = ks_path_root("status.loadBalancer.ingress");
@@ -196,7 +196,7 @@ static void check_status(struct ks_check *c, const struct ks_value *object)
 		struct ks_str ip = KS_IN_TEXT(c, &list->items[i], "ip"), host = KS_IN_TEXT(c, &list->items[i], "hostname");
 
 		if (ip.n)
-			ks_check_ip(c, &item, "ip", ip, false);
+			ks_check_new_ip(c, &item, "ip", ip, KS_IN(c, old, "status"));
 		if (!host.n)
 			continue;
 		ks_check_name(c, &item, "hostname", KS_NAME_DNS1123_SUBDOMAIN, host);
@@ -226,7 +226,7 @@ void ks_validate_ingress(struct ks_registry_context *ctx, const struct ks_value 
 	const struct ks_value *class = KS_IN(&c, &spec, "ingressClassName");
 
 	if (ctx->subresource.n) {
-		check_status(&c, object);
+		check_status(&c, object, old);
 		return;
 	}
 	if (old)

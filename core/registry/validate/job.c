@@ -250,6 +250,28 @@ static bool may_be_moved(struct ks_check *c, const struct ks_value *old_job)
 	return IS_TRUE(IN(old_job, "spec"), "suspend") && !IN(IN(old_job, "status"), "startTime");
 }
 
+/* Containers with the resources that those of `from` ask for. */
+static bool take_resources(struct ks_check *c, struct ks_value *pod, const struct ks_value *from, const char *list_name)
+{
+	static const char *const fields[] = {"resources", NULL};
+	const struct ks_value *now = ks_value_get(c->schema, from, list_name), *before = ks_value_get(c->schema, pod, list_name);
+	struct ks_value *items, *place;
+
+	if (!ks_value_count(before) || ks_value_count(now) != before->n)
+		return true;
+	items = ks_arena_zalloc(c->arena, before->n, sizeof(*items));
+	place = ks_value_put(c->arena, c->schema, pod, ks_str_from(list_name));
+	if (!items || !place)
+		return false;
+	EACH(i, before) {
+		items[i] = before->items[i];
+		if (items[i].kind == KS_STRUCT && now->items[i].kind == KS_STRUCT && !take_all(c, &items[i], &now->items[i], fields))
+			return false;
+	}
+	place->items = items;
+	return true;
+}
+
 /* Of a job that may be moved only the rest of the spec stays. */
 static void check_movable_template(struct ks_check *c, const struct ks_path *path, const struct ks_value *now, const struct ks_value *before)
 {
@@ -257,7 +279,8 @@ static void check_movable_template(struct ks_check *c, const struct ks_path *pat
 	struct ks_value own = ks_struct_in(c, now, "spec"), pod = ks_struct_in(c, before, "spec"), affinity = ks_struct_in(c, &pod, "affinity"), *slot;
 	bool has_affinity = IN(&own, "affinity") || IN(&pod, "affinity");
 
-	if (!take_all(c, &pod, &own, of_spec) || !take_all(c, &affinity, IN(&own, "affinity"), node))
+	if (!take_all(c, &pod, &own, of_spec) || !take_all(c, &affinity, IN(&own, "affinity"), node) || !take_resources(c, &pod, &own, "containers") ||
+		!take_resources(c, &pod, &own, "initContainers"))
 		return;
 	slot = ks_value_put(c->arena, c->schema, &pod, KS_STR_LIT("affinity"));
 	if (slot && has_affinity)

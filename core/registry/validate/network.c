@@ -74,7 +74,7 @@ static void check_policy_port(struct ks_check *c, const struct ks_path *path, co
 	ks_check_port(c, path, "endPort", last);
 }
 
-static void check_block(struct ks_check *c, const struct ks_path *path, const struct ks_value *v)
+static void check_block(struct ks_check *c, const struct ks_path *path, const struct ks_value *v, const struct ks_value *old)
 {
 	struct ks_str cidr = KS_IN_TEXT(c, v, "cidr");
 	const struct ks_value *except = KS_IN_LIST(c, v, "except");
@@ -85,18 +85,18 @@ static void check_block(struct ks_check *c, const struct ks_path *path, const st
 		ks_err_required(c, path, "cidr", "");
 		return;
 	}
-	if (!ks_check_cidr(c, path, "cidr", cidr, false) || !parse_range(cidr, &outer))
+	if (!ks_check_new_cidr(c, path, "cidr", cidr, old) || !parse_range(cidr, &outer))
 		return;
 	for (uint32_t i = 0; i < ks_value_count(except); i++) {
 		struct ks_path item = ks_path_index(&at, i);
 		struct ks_str text = ks_value_str(&except->items[i]);
 
-		if (ks_check_cidr(c, &item, NULL, text, false) && parse_range(text, &inner) && !is_part(&inner, &outer))
+		if (ks_check_new_cidr(c, &item, NULL, text, old) && parse_range(text, &inner) && !is_part(&inner, &outer))
 			ks_err_invalid_text(c, &item, NULL, text, "must be a strict subset of `cidr`");
 	}
 }
 
-static void check_peer(struct ks_check *c, const struct ks_path *path, const struct ks_value *v, unsigned flags)
+static void check_peer(struct ks_check *c, const struct ks_path *path, const struct ks_value *v, const struct ks_value *old, unsigned flags)
 {
 	const struct ks_value *pods = KS_IN(c, v, "podSelector"), *namespaces = KS_IN(c, v, "namespaceSelector"), *block = KS_IN(c, v, "ipBlock");
 	struct ks_path at = ks_path_child(path, "ipBlock");
@@ -104,14 +104,15 @@ static void check_peer(struct ks_check *c, const struct ks_path *path, const str
 	ks_check_label_selector(c, path, "podSelector", pods, flags);
 	ks_check_label_selector(c, path, "namespaceSelector", namespaces, flags);
 	if (block)
-		check_block(c, &at, block);
+		check_block(c, &at, block, old);
 	if (!pods && !namespaces && !block)
 		ks_err_required(c, path, NULL, "must specify a peer");
 	else if (block && (pods || namespaces))
 		ks_err_forbidden(c, path, NULL, "may not specify both ipBlock and another peer");
 }
 
-static void check_direction(struct ks_check *c, const struct ks_path *path, const struct ks_value *rules, const char *peers, unsigned flags)
+static void check_direction(struct ks_check *c, const struct ks_path *path, const struct ks_value *rules, const char *peers, const struct ks_value *old,
+	unsigned flags)
 {
 	for (uint32_t i = 0; i < ks_value_count(rules); i++) {
 		const struct ks_value *ports = KS_IN_LIST(c, &rules->items[i], "ports"), *list = ks_value_get(c->schema, &rules->items[i], peers);
@@ -125,7 +126,7 @@ static void check_direction(struct ks_check *c, const struct ks_path *path, cons
 		for (uint32_t k = 0; k < ks_value_count(list); k++) {
 			struct ks_path below = ks_path_index(&at_peers, k);
 
-			check_peer(c, &below, &list->items[k], flags);
+			check_peer(c, &below, &list->items[k], old, flags);
 		}
 	}
 }
@@ -149,12 +150,12 @@ void ks_validate_networkpolicy(struct ks_registry_context *ctx, const struct ks_
 	struct ks_path path = ks_path_root("spec"), ingress = ks_path_child(&path, "ingress"), egress = ks_path_child(&path, "egress");
 	struct ks_path at = ks_path_child(&path, "policyTypes");
 	struct ks_value spec = ks_struct_in(&c, object, "spec");
-	const struct ks_value *list = KS_IN_LIST(&c, &spec, "policyTypes");
+	const struct ks_value *list = KS_IN_LIST(&c, &spec, "policyTypes"), *before = old ? KS_IN(&c, old, "spec") : NULL;
 	unsigned flags = selector_flags(&c, old);
 
 	ks_check_label_selector(&c, &path, "podSelector", KS_IN(&c, &spec, "podSelector"), flags);
-	check_direction(&c, &ingress, KS_IN(&c, &spec, "ingress"), "from", flags);
-	check_direction(&c, &egress, KS_IN(&c, &spec, "egress"), "to", flags);
+	check_direction(&c, &ingress, KS_IN(&c, &spec, "ingress"), "from", before, flags);
+	check_direction(&c, &egress, KS_IN(&c, &spec, "egress"), "to", before, flags);
 	if (ks_value_count(list) > 2) {
 		ks_err_invalid(&c, &at, NULL, list, "may not specify more than two policyTypes");
 		return;
@@ -200,24 +201,24 @@ void ks_validate_ipaddress(struct ks_registry_context *ctx, const struct ks_valu
 	ks_check_slot_immutable(&c, &path, NULL, &spec, &before, "parentRef");
 }
 
-static bool are_of_two_families(const struct ks_value *list)
+static bool are_of_one_family(const struct ks_value *list)
 {
 	struct range a, b;
 
-	return parse_range(ks_value_str(&list->items[0]), &a) && parse_range(ks_value_str(&list->items[1]), &b) && a.family != b.family;
+	return parse_range(ks_value_str(&list->items[0]), &a) && parse_range(ks_value_str(&list->items[1]), &b) && a.family == b.family;
 }
 
-static void check_new_ranges(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
+static void check_new_ranges(struct ks_check *c, const struct ks_path *path, const struct ks_value *object, const struct ks_value *list)
 {
 	if (!ks_value_count(list)) {
 		ks_err_required(c, path, NULL, "at least one CIDR required");
 		return;
 	}
 	if (list->n > 2) {
-		ks_err_invalid(c, path, NULL, list, "may only hold up to 2 values");
+		ks_err_invalid_slot(c, path, NULL, object, "spec", "may only hold up to 2 values");
 		return;
 	}
-	if (list->n == 2 && !are_of_two_families(list)) {
+	if (list->n == 2 && are_of_one_family(list)) {
 		ks_err_invalid(c, path, NULL, list, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64");
 		return;
 	}
@@ -255,7 +256,7 @@ void ks_validate_servicecidr(struct ks_registry_context *ctx, const struct ks_va
 	if (ctx->subresource.n)
 		return;
 	if (!old) {
-		check_new_ranges(&c, &path, KS_IN_LIST(&c, &spec, "cidrs"));
+		check_new_ranges(&c, &path, object, KS_IN_LIST(&c, &spec, "cidrs"));
 		return;
 	}
 	before = ks_struct_in(&c, old, "spec");

@@ -56,14 +56,14 @@ static bool is_v6(const struct ks_value *cidr)
 	return ks_str_has(ks_value_str(cidr), ":");
 }
 
-static void check_ranges(struct ks_check *c, const struct ks_value *list)
+static void check_ranges(struct ks_check *c, const struct ks_value *list, const struct ks_value *old)
 {
 	struct ks_path path = ks_path_root("spec.podCIDRs");
 
 	for (uint32_t i = 0; i < ks_value_count(list); i++) {
 		struct ks_path item = ks_path_index(&path, i);
 
-		ks_check_cidr(c, &item, NULL, ks_value_str(&list->items[i]), false);
+		ks_check_new_cidr(c, &item, NULL, ks_value_str(&list->items[i]), old);
 	}
 	if (ks_value_count(list) < 2)
 		return;
@@ -152,7 +152,7 @@ void ks_validate_node(struct ks_registry_context *ctx, const struct ks_value *ob
 
 	check_taints(&c, KS_IN_LIST(&c, &spec, "taints"));
 	check_resources(&c, object);
-	check_ranges(&c, KS_IN_LIST(&c, &spec, "podCIDRs"));
+	check_ranges(&c, KS_IN_LIST(&c, &spec, "podCIDRs"), old ? KS_IN(&c, old, "spec") : NULL);
 	if (!old)
 		return;
 	before = ks_struct_in(&c, old, "spec");

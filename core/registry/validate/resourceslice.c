@@ -83,7 +83,8 @@ static void check_attribute(struct ks_check *c, const struct ks_path *path, cons
 	if (n == 0)
 		ks_err_invalid_text(c, path, NULL, (struct ks_str){0}, "exactly one value must be specified");
 	else if (n > 1)
-		ks_err_invalid_literal(c, path, NULL, ks_err_detail(c, "{\"IntValue\":%s,\"BoolValue\":%s,\"StringValue\":%s,\"VersionValue\":%s}",
+		ks_err_invalid_literal(c, path, NULL, ks_err_detail(c, "{\"IntValue\":%s,\"BoolValue\":%s,\"StringValue\":%s,\"VersionValue\":%s,"
+			"\"IntValues\":null,\"BoolValues\":null,\"StringValues\":null,\"VersionValues\":null}",
 			KS_IN(c, v, "int") ? ks_err_detail(c, "%lld", (long long)KS_IN_INT(c, v, "int", 0)) : "null",
 			KS_IN(c, v, "bool") ? KS_IN_TRUE(c, v, "bool") ? "true" : "false" : "null",
 			text ? ks_err_detail(c, "\"%.*s\"", (int)text->n, text->string) : "null",
@@ -190,14 +191,14 @@ static void check_maps(struct ks_check *c, const struct ks_path *path, const str
 	for (uint32_t i = 0; i < ks_value_count(attributes); i++) {
 		struct ks_path item = key_path(c, &at_attributes, attributes->members[i].key, KEY_BYTES);
 
-		ks_device_qualified_name(c, &item, NULL, attributes->members[i].key, false);
+		ks_device_qualified_name(c, &at_attributes, NULL, attributes->members[i].key, false);
 		check_attribute(c, &item, &attributes->members[i].value);
 	}
 	for (uint32_t i = 0; i < ks_value_count(capacities); i++) {
 		const struct ks_value *v = &capacities->members[i].value, *policy = KS_IN(c, v, "requestPolicy");
 		struct ks_path item = key_path(c, &at_capacities, capacities->members[i].key, KEY_BYTES), below = ks_path_child(&item, "requestPolicy");
 
-		ks_device_qualified_name(c, &item, NULL, capacities->members[i].key, false);
+		ks_device_qualified_name(c, &at_capacities, NULL, capacities->members[i].key, false);
 		if (policy && KS_IN_TRUE(c, device, "allowMultipleAllocations"))
 			check_request_policy(c, &below, policy, KS_IN_TEXT(c, v, "value"));
 		else if (policy)
@@ -219,11 +220,8 @@ static void check_counters(struct ks_check *c, const struct ks_path *path, const
 		ks_err_too_many(c, &at, NULL, map->n, COUNTERS_MOST);
 		return;
 	}
-	for (uint32_t i = 0; i < map->n; i++) {
-		struct ks_path item = key_path(c, &at, map->members[i].key, 63);
-
-		ks_check_name(c, &item, NULL, KS_NAME_DNS1123_LABEL, map->members[i].key);
-	}
+	for (uint32_t i = 0; i < map->n; i++)
+		ks_check_name(c, &at, NULL, KS_NAME_DNS1123_LABEL, map->members[i].key);
 }
 
 static void check_consumption(struct ks_check *c, const struct ks_path *path, const struct ks_value *item, const void *arg)

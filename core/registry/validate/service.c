@@ -14,7 +14,7 @@ static const char *const service_types[] = {"ClusterIP", "ExternalName", "LoadBa
 struct service {
 	struct ks_check *c;
 	struct ks_registry_context *ctx;
-	const struct ks_value *object, *ports;
+	const struct ks_value *object, *ports, *old; /* `old` is NULL on create */
 	struct ks_value spec;
 	struct ks_str type;
 	bool balanced, headless;
@@ -185,7 +185,7 @@ static void check_external_ips(const struct service *s, const struct ks_path *pa
 	for (uint32_t i = 0; i < ks_value_count(ips); i++) {
 		struct ks_path item = ks_path_index(&at, i);
 
-		if (ks_check_ip(s->c, &item, NULL, ks_value_str(&ips->items[i]), false))
+		if (ks_check_new_ip(s->c, &item, NULL, ks_value_str(&ips->items[i]), s->old))
 			ks_check_ip_not_special(s->c, &item, NULL, ks_value_str(&ips->items[i]));
 	}
 }
@@ -217,7 +217,7 @@ static void check_source_ranges(const struct service *s, const struct ks_path *s
 		for (uint32_t i = 0; i < ranges->n; i++) {
 			struct ks_path item = ks_path_index(&at, i);
 
-			ks_check_cidr(s->c, &item, NULL, trimmed(ks_value_str(&ranges->items[i])), false);
+			ks_check_new_cidr(s->c, &item, NULL, trimmed(ks_value_str(&ranges->items[i])), s->old);
 		}
 		return;
 	}
@@ -227,7 +227,7 @@ static void check_source_ranges(const struct service *s, const struct ks_path *s
 		const char *comma = memchr(rest.p, ',', rest.n);
 		size_t n = comma ? (size_t)(comma - rest.p) : rest.n;
 
-		ks_check_cidr(s->c, &at_note, NULL, trimmed(ks_str_of(rest.p, n)), false);
+		ks_check_cidr(s->c, &at_note, NULL, trimmed(ks_str_of(rest.p, n)), !s->old);
 		rest = comma ? ks_str_of(comma + 1, rest.n - n - 1) : (struct ks_str){0};
 	}
 }
@@ -418,7 +418,7 @@ static void check_update(const struct service *s, const struct service *old)
 
 /* -- status ------------------------------------------------------------------------------------------------------- */
 
-static void check_ingress(struct ks_check *c, const struct ks_path *path, const struct ks_value *v)
+static void check_ingress(struct ks_check *c, const struct ks_path *path, const struct ks_value *v, const struct ks_value *old)
 {
 	static const char *const modes[] = {"Proxy", "VIP", NULL};
 	struct ks_str ip = KS_IN_TEXT(c, v, "ip"), host = KS_IN_TEXT(c, v, "hostname");
@@ -427,7 +427,7 @@ static void check_ingress(struct ks_check *c, const struct ks_path *path, const 
 	struct ks_check quiet = *c;
 
 	if (ip.n)
-		ks_check_ip(c, path, "ip", ip, false);
+		ks_check_new_ip(c, path, "ip", ip, old);
 	if (!mode && ip.n)
 		ks_err_required(c, path, "ipMode", "must be specified when `ip` is set");
 	else if (mode && !ip.n)
@@ -442,7 +442,7 @@ static void check_ingress(struct ks_check *c, const struct ks_path *path, const 
 		ks_err_invalid_text(c, path, "hostname", host, "must be a DNS name, not an IP address");
 }
 
-static void check_status(struct ks_check *c, const struct ks_value *object)
+static void check_status(struct ks_check *c, const struct ks_value *object, const struct ks_value *old)
 {
 	const struct ks_value *list = KS_IN_LIST(c, KS_IN(c, KS_IN(c, object, "status"), "loadBalancer"), "ingress");
 	struct ks_path path = ks_path_root("status.loadBalancer.ingress");
@@ -454,7 +454,7 @@ static void check_status(struct ks_check *c, const struct ks_value *object)
 	for (uint32_t i = 0; i < ks_value_count(list); i++) {
 		struct ks_path item = ks_path_index(&path, i);
 
-		check_ingress(c, &item, &list->items[i]);
+		check_ingress(c, &item, &list->items[i], KS_IN(c, old, "status"));
 	}
 }
 
@@ -464,12 +464,13 @@ void ks_validate_service(struct ks_registry_context *ctx, const struct ks_value 
 	struct service s, before;
 
 	if (ks_str_is(ctx->subresource, "status")) {
-		check_status(&c, object);
+		check_status(&c, object, old);
 		return;
 	}
 	if (ctx->subresource.n)
 		return;
 	s = read_service(&c, ctx, object);
+	s.old = old ? KS_IN(&c, old, "spec") : NULL;
 	if (old) {
 		before = read_service(&c, ctx, old);
 		check_update(&s, &before);

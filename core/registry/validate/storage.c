@@ -100,6 +100,9 @@ static void check_topologies(struct ks_check *c, const struct ks_value *terms)
 		struct ks_path item = ks_path_index(&path, i);
 
 		check_topology_term(c, &item, &terms->items[i]);
+		/* An empty term is told from nothing as often as there are terms. */
+		for (uint32_t k = 0; !ks_value_count(KS_IN(c, &terms->items[i], "matchLabelExpressions")) && k < terms->n; k++)
+			ks_err_duplicate_text(c, &item, "matchLabelExpressions", (struct ks_str){0});
 		for (uint32_t k = 0; k < i; k++) {
 			if (ks_value_equal(&terms->items[i], &terms->items[k]))
 				ks_err_duplicate_text(c, &item, "matchLabelExpressions", (struct ks_str){0});
