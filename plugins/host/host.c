@@ -175,6 +175,32 @@ static bool is_new(const struct ks_instance *instance)
 	return instance->sets == 1;
 }
 
+static bool reloads(const struct ks_instance *instance)
+{
+	return !is_new(instance) && ((const struct ks_admission_ops *)instance->interface->ops)->reload;
+}
+
+/* What kept controllers would read is tried first, by instances that nobody will ask: a reload is refused whole, or changes all. */
+static int try_files(const struct ks_build *build, const struct ks_plugin_set *set)
+{
+	const struct ks_stage_list *list = &set->stages[KS_STAGE_ADMISSION];
+	int worst = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		struct ks_instance *trial;
+		int result;
+
+		if (!reloads(list->items[i]))
+			continue;
+		result = ks_instance_new(build, &build->config->stages[KS_STAGE_ADMISSION].items[i], &trial);
+		if (result == 0)
+			ks_instance_free(trial);
+		else
+			worst = result;
+	}
+	return worst;
+}
+
 /* Kept admission controllers read their files again. One that can't keeps what it had, and the reload is refused. */
 static int reload_files(struct ks_plugin_set *set, struct ks_problems *problems)
 {
@@ -186,7 +212,7 @@ static int reload_files(struct ks_plugin_set *set, struct ks_problems *problems)
 		const struct ks_admission_ops *ops = instance->interface->ops;
 		struct ks_plugin_error error = {""};
 
-		if (is_new(instance) || !ops->reload || ops->reload(instance->self, &error) == KS_DONE)
+		if (!reloads(instance) || ops->reload(instance->self, &error) == KS_DONE)
 			continue;
 		error.text[sizeof(error.text) - 1] = 0;
 		worst = instance_problem(instance, problems, &error);
@@ -215,6 +241,8 @@ int ks_plugins_reload(struct ks_plugins *plugins, const struct ks_config *config
 	if (result < 0)
 		return result;
 	result = start_others(set, problems);
+	if (result == 0)
+		result = try_files(&build, set);
 	if (result == 0)
 		result = reload_files(set, problems);
 	if (result == 0)
