@@ -116,7 +116,7 @@ void ks_json_encode_string(struct ks_str text, struct ks_buf *out)
 	if (from == 0 && text.n) { /* nothing to escape; there is room */
 		memcpy(out->data + out->len, text.p, text.n);
 		out->len += text.n;
-	} else {
+	} else if (text.n) { /* an empty one may be nowhere */
 		ks_buf_add(out, text.p + from, at - from);
 	}
 	put_char(out, '"');

@@ -427,6 +427,19 @@ static void test_every_limit_of_memory_is_an_error(void **state)
 	}
 }
 
+/* No text at all is an empty one. */
+static void test_absent_text(void **state)
+{
+	struct ks_buf out;
+
+	(void)state;
+	ks_buf_init(&out);
+	ks_json_encode_string((struct ks_str){0}, &out);
+	assert_int_equal(out.len, 2);
+	assert_memory_equal(out.data, "\"\"", 2);
+	ks_buf_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -440,6 +453,7 @@ int main(void)
 		KS_TEST(test_times_are_kept_in_utc),
 		KS_TEST(test_raw_parts_keep_their_order),
 		KS_TEST(test_escapes_and_invalid_utf8),
+		KS_TEST(test_absent_text),
 		KS_TEST(test_wrong_types_are_told_with_struct_and_path),
 		KS_TEST(test_the_first_wrong_type_is_told_and_a_failing_scalar_ends_it),
 		KS_TEST(test_syntax_errors_come_before_everything),
