@@ -142,9 +142,9 @@ class Run:
             self.integration(GCC, "crash")
 
     STAGES = [
-        ("packages", 300, packages), ("build", 240, build), ("unit", 180, unit), ("corpora", 60, corpora), ("abi", 60, abi),
-        ("golden", 180, golden_stage), ("clients", 360, clients), ("sanitize", 420, sanitize), ("threads", 240, threads),
-        ("dist", 240, dist), ("crash", 90, crash),
+        ("packages", 270, packages), ("build", 180, build), ("unit", 120, unit), ("corpora", 30, corpora), ("abi", 30, abi),
+        ("golden", 150, golden_stage), ("clients", 180, clients), ("sanitize", 360, sanitize), ("threads", 180, threads),
+        ("dist", 240, dist), ("crash", 60, crash),
     ]
 
     def run(self):
