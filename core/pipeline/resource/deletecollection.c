@@ -165,6 +165,7 @@ static enum ks_stage_result next_item(struct ks_edit *w)
 	}
 	c->rested = false;
 	item = c->items[c->at++];
+	ks_list_form_prepare(w->request, w->resource, item);
 	ks_edit_reset(w, item->ns, item->name);
 	w->ctx.dry_run = w->delete_options.dry_run;
 	w->step = ks_delete_begin;

@@ -14,7 +14,9 @@ int ks_list_form_open(struct ks_request *request, uint16_t resource, struct ks_l
 	int code;
 
 	*form_r = (struct ks_list_form){
-		.schema = request->server->schema, .resource = resource, .as_version = request->media.as_version,
+		.schema = request->server->schema,
+		.resource = resource,
+		.as_version = request->media.as_version,
 		.form = request->media.as == KS_AS_PARTIAL_LIST ? KS_FORM_PARTIAL : KS_FORM_ITEM,
 		.proto = request->media.format == KS_MEDIA_PROTOBUF && request->media.as != KS_AS_TABLE,
 	};
@@ -53,6 +55,14 @@ static void add_kind(const struct ks_list_form *form, struct ks_chunk *chunk)
 static int show(const struct ks_list_form *form, struct ks_object *object, struct ks_proto_shown *shown)
 {
 	return ks_proto_show(object, form->schema, form->resource, object->revision, form->form == KS_FORM_PARTIAL, shown);
+}
+
+void ks_list_form_prepare(const struct ks_request *request, uint16_t resource, struct ks_object *object)
+{
+	struct ks_proto_representation ready;
+
+	if (request->media.format == KS_MEDIA_PROTOBUF && ks_object_proto(object, request->server->schema, resource, &ready) != 0)
+		return; /* whoever measures it sees the same */
 }
 
 int ks_list_form_measure(struct ks_list_form *form, struct ks_object *object)

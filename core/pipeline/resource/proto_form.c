@@ -98,7 +98,7 @@ int ks_proto_show(
 	if (result)
 		return result;
 	shown->partial = partial;
-	shown->revision_n = (size_t)snprintf(shown->revision, sizeof(shown->revision), "%llu", (unsigned long long)revision);
+	shown->revision_n = ks_u64_text(shown->revision, revision);
 	shown->meta_n = shown->r.meta_n + field_size(shown->revision_n);
 	shown->message_n = field_size(shown->meta_n);
 	if (!partial)
@@ -148,7 +148,7 @@ void ks_proto_add_list_head(
 	uint8_t count[11] = {TAG_REMAINING};
 	size_t count_n = remaining >= 0 ? 1 + ks_proto_print_varint((uint64_t)remaining, count + 1) : 0, meta_n;
 	char text[24];
-	struct ks_str version = ks_str_of(text, (size_t)snprintf(text, sizeof(text), "%llu", (unsigned long long)revision));
+	struct ks_str version = ks_str_of(text, ks_u64_text(text, revision));
 
 	meta_n = field_size(0) + field_size(version.n) + field_size(continue_.n) + count_n;
 	add_envelope_head(chunk, kind, field_size(meta_n) + items_n);
