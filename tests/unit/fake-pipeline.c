@@ -140,6 +140,19 @@ void ks_stream_trim(struct ks_stream *stream)
 	(void)stream;
 }
 
+/* What was written is gone at once. */
+size_t ks_stream_queued(const struct ks_stream *stream)
+{
+	(void)stream;
+	return 0;
+}
+
+void ks_stream_on_drained(struct ks_stream *stream, size_t below, void (*drained)(struct ks_stream *stream))
+{
+	(void)below;
+	drained(stream);
+}
+
 void ks_stream_end(struct ks_stream *stream)
 {
 	stream->answer.ended = true;
