@@ -66,39 +66,48 @@ bool ks_str_in(struct ks_str text, const char *const *set)
 	return false;
 }
 
-static struct ks_str *seen_place(struct ks_str *table, uint32_t size, struct ks_str text)
+static struct ks_seen_text *seen_place(struct ks_seen_text *table, uint32_t size, struct ks_str text)
 {
 	uint32_t at = ks_schema_hash(text.p, text.n) & (size - 1);
 
-	while (table[at].p && !ks_str_eq(table[at], text))
+	while (table[at].text.p && !ks_str_eq(table[at].text, text))
 		at = (at + 1) & (size - 1);
 	return &table[at];
 }
 
-bool ks_seen_has(const struct ks_seen *seen, struct ks_str text)
+int64_t ks_seen_find(const struct ks_seen *seen, struct ks_str text)
 {
 	if (!text.p)
 		text = KS_STR_LIT("");
-	if (seen->table)
-		return seen_place(seen->table, seen->size, text)->p != NULL;
+	if (seen->table) {
+		const struct ks_seen_text *place = seen_place(seen->table, seen->size, text);
+
+		return place->text.p ? (int64_t)place->at : -1;
+	}
 	for (uint32_t i = 0; i < seen->n; i++)
 		if (ks_str_eq(seen->first[i], text))
-			return true;
-	return false;
+			return i;
+	return -1;
+}
+
+bool ks_seen_has(const struct ks_seen *seen, struct ks_str text)
+{
+	return ks_seen_find(seen, text) >= 0;
 }
 
 /* A bigger table with all that was seen; false when out of memory. */
 static bool seen_grow(struct ks_check *c, struct ks_seen *seen)
 {
-	uint32_t size = seen->table ? seen->size * 2 : 64, before = seen->table ? seen->size : seen->n;
-	const struct ks_str *from = seen->table ? seen->table : seen->first;
-	struct ks_str *table = ks_arena_zalloc(c->arena, size, sizeof(*table));
+	uint32_t size = seen->table ? seen->size * 2 : 64;
+	struct ks_seen_text *table = ks_arena_zalloc(c->arena, size, sizeof(*table));
 
 	if (!table)
 		return false;
-	for (uint32_t i = 0; i < before; i++)
-		if (from[i].p)
-			*seen_place(table, size, from[i]) = from[i];
+	for (uint32_t i = 0; !seen->table && i < seen->n; i++)
+		*seen_place(table, size, seen->first[i]) = (struct ks_seen_text){seen->first[i], i};
+	for (uint32_t i = 0; seen->table && i < seen->size; i++)
+		if (seen->table[i].text.p)
+			*seen_place(table, size, seen->table[i].text) = seen->table[i];
 	seen->table = table;
 	seen->size = size;
 	return true;
@@ -115,11 +124,27 @@ bool ks_seen_add(struct ks_check *c, struct ks_seen *seen, struct ks_str text)
 	if (full && !seen_grow(c, seen))
 		return true; /* the arena is spent: the request fails anyhow */
 	if (seen->table)
-		*seen_place(seen->table, seen->size, text) = text;
+		*seen_place(seen->table, seen->size, text) = (struct ks_seen_text){text, seen->n};
 	else
 		seen->first[seen->n] = text;
 	seen->n++;
 	return true;
+}
+
+const struct ks_value *ks_index_find(struct ks_check *c, struct ks_index *index, struct ks_str key)
+{
+	enum { SHORT = 24 };
+	uint32_t n = index->map && index->map->kind == KS_MAP ? index->map->n : 0;
+	int64_t at;
+
+	if (n <= SHORT)
+		return n ? ks_value_get_str(c->schema, index->map, key) : NULL;
+	for (uint32_t i = index->seen.n; i < n; i++)
+		ks_seen_add(c, &index->seen, index->map->members[i].key);
+	at = ks_seen_find(&index->seen, key);
+	if (index->seen.n != n) /* the arena is spent */
+		return ks_value_get_str(c->schema, index->map, key);
+	return at >= 0 ? &index->map->members[at].value : NULL;
 }
 
 /* A value as messages show it. */

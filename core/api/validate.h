@@ -123,15 +123,30 @@ bool ks_value_same(const struct ks_value *a, const struct ks_value *b);
 /* Is it one of the texts? `set` ends with NULL. */
 bool ks_str_in(struct ks_str text, const char *const *set);
 
+struct ks_seen_text {
+	struct ks_str text;
+	uint32_t at; /* the how manieth it was */
+};
+
 /* Texts that were seen before; no allocation for the first few. */
 struct ks_seen {
 	struct ks_str first[8];
-	struct ks_str *table; /* open addresses, when there are more */
+	struct ks_seen_text *table; /* open addresses, when there are more */
 	uint32_t n, size;
 };
 /* False when it was there already. */
 bool ks_seen_add(struct ks_check *c, struct ks_seen *seen, struct ks_str text);
 bool ks_seen_has(const struct ks_seen *seen, struct ks_str text);
+/* The how manieth it was, from 0 on; -1 when it wasn't seen. */
+int64_t ks_seen_find(const struct ks_seen *seen, struct ks_str text);
+
+/* A MAP in which many keys are looked for: begin with {.map = MAP} (NULL is an empty one). */
+struct ks_index {
+	const struct ks_value *map;
+	struct ks_seen seen; /* filled at the first look at a long map */
+};
+/* NULL when there is no such member. */
+const struct ks_value *ks_index_find(struct ks_check *c, struct ks_index *index, struct ks_str key);
 
 /* -- what is wrong ----------------------------------------------------------------------------------------------- */
 

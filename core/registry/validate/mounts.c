@@ -33,21 +33,17 @@ static void check_recursive(struct ks_check *c, const struct ks_path *path, cons
 		ks_err_forbidden(c, path, "recursiveReadOnly", "may only be specified when mountPropagation is None or not specified");
 }
 
-/* Is there a device of that name, or at that path? */
-static bool has_device(struct ks_check *c, const struct ks_value *devices, struct ks_str name, bool by_path)
-{
-	EACH(i, devices)
-		if (ks_str_eq(by_path ? TEXT(&devices->items[i], "devicePath") : TEXT(&devices->items[i], "name"), name))
-			return true;
-	return false;
-}
+/* Names and paths of what the other list has. */
+struct others {
+	struct ks_seen names, paths;
+};
 
-static bool has_mount(struct ks_check *c, const struct ks_value *mounts, struct ks_str name, bool by_path)
+static void collect(struct ks_check *c, const struct ks_value *list, const char *path_field, struct others *others)
 {
-	EACH(i, mounts)
-		if (ks_str_eq(by_path ? TEXT(&mounts->items[i], "mountPath") : TEXT(&mounts->items[i], "name"), name))
-			return true;
-	return false;
+	EACH(i, list) {
+		ks_seen_add(c, &others->names, TEXT(&list->items[i], "name"));
+		ks_seen_add(c, &others->paths, ks_value_str(ks_value_get(c->schema, &list->items[i], path_field)));
+	}
 }
 
 static void check_sub_paths(struct ks_check *c, const struct ks_path *list_path, const struct ks_path *item, const struct ks_value *mount, const struct ks_value *volume)
@@ -70,9 +66,8 @@ static void check_sub_paths(struct ks_check *c, const struct ks_path *list_path,
 }
 
 static void check_mount(struct ks_check *c, const struct ks_path *list_path, const struct ks_path *item, const struct ks_value *mount,
-	const struct ks_value *container, struct ks_seen *paths)
+	const struct ks_value *container, struct ks_seen *paths, const struct others *devices)
 {
-	const struct ks_value *devices = LIST(container, "volumeDevices");
 	struct ks_str name = TEXT(mount, "name"), at = TEXT(mount, "mountPath");
 	const struct ks_value *volume = ks_pod_volume(c, name);
 
@@ -84,9 +79,9 @@ static void check_mount(struct ks_check *c, const struct ks_path *list_path, con
 		ks_err_required(c, item, "mountPath", "");
 	if (!ks_seen_add(c, paths, at))
 		ks_err_invalid_text(c, item, "mountPath", at, "must be unique");
-	if (has_device(c, devices, name, false))
+	if (ks_seen_has(&devices->names, name))
 		ks_err_invalid_text(c, item, "name", name, "must not already exist in volumeDevices");
-	if (has_device(c, devices, at, true))
+	if (ks_seen_has(&devices->paths, at))
 		ks_err_invalid_text(c, item, "mountPath", at, "must not already exist as a path in volumeDevices");
 	check_sub_paths(c, list_path, item, mount, volume);
 	check_propagation(c, list_path, mount, container);
@@ -115,7 +110,7 @@ static void check_device_name(struct ks_check *c, const struct ks_path *item, st
 		ks_err_not_found(c, item, "name", name, NULL);
 }
 
-static void check_device(struct ks_check *c, const struct ks_path *item, const struct ks_value *device, const struct ks_value *mounts, struct ks_seen *names,
+static void check_device(struct ks_check *c, const struct ks_path *item, const struct ks_value *device, const struct others *mounts, struct ks_seen *names,
 	struct ks_seen *paths)
 {
 	struct ks_str name = TEXT(device, "name"), at = TEXT(device, "devicePath");
@@ -129,9 +124,9 @@ static void check_device(struct ks_check *c, const struct ks_path *item, const s
 		ks_err_invalid_text(c, item, "devicePath", at, "can not contain backsteps ('..')");
 	else
 		ks_seen_add(c, paths, at);
-	if (has_mount(c, mounts, name, false))
+	if (ks_seen_has(&mounts->names, name))
 		ks_err_invalid_text(c, item, "name", name, "must not already exist in volumeMounts");
-	if (has_mount(c, mounts, at, true))
+	if (ks_seen_has(&mounts->paths, at))
 		ks_err_invalid_text(c, item, "devicePath", at, "must not already exist as a path in volumeMounts");
 	if (name.n)
 		ks_seen_add(c, names, name);
@@ -142,15 +137,20 @@ void ks_check_mounts(struct ks_check *c, const struct ks_path *path, const struc
 	const struct ks_value *mounts = LIST(container, "volumeMounts"), *devices = LIST(container, "volumeDevices");
 	struct ks_path mounts_at = ks_path_child(path, "volumeMounts"), devices_at = ks_path_child(path, "volumeDevices");
 	struct ks_seen mount_paths = {.n = 0}, names = {.n = 0}, paths = {.n = 0};
+	struct others all_mounts = {.names.n = 0}, all_devices = {.names.n = 0};
 
+	if (ks_value_count(devices)) {
+		collect(c, devices, "devicePath", &all_devices);
+		collect(c, mounts, "mountPath", &all_mounts);
+	}
 	EACH(i, mounts) {
 		struct ks_path item = ks_path_index(&mounts_at, i);
 
-		check_mount(c, &mounts_at, &item, &mounts->items[i], container, &mount_paths);
+		check_mount(c, &mounts_at, &item, &mounts->items[i], container, &mount_paths, &all_devices);
 	}
 	EACH(i, devices) {
 		struct ks_path item = ks_path_index(&devices_at, i);
 
-		check_device(c, &item, &devices->items[i], mounts, &names, &paths);
+		check_device(c, &item, &devices->items[i], &all_mounts, &names, &paths);
 	}
 }

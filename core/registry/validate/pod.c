@@ -83,6 +83,8 @@ static void check_annotation_changes(struct ks_check *c, const struct ks_value *
 		struct ks_str key = before->members[i].key;
 		struct ks_path at = ks_path_key(&path, key);
 
+		if (!is_guarded(key) && !ks_str_is(key, "kubernetes.io/config.mirror"))
+			continue;
 		if (now && ks_value_same(ks_value_get_str(c->schema, now, key), &before->members[i].value))
 			continue;
 		if (is_guarded(key))
@@ -94,6 +96,8 @@ static void check_annotation_changes(struct ks_check *c, const struct ks_value *
 		struct ks_str key = now->members[i].key;
 		struct ks_path at = ks_path_key(&path, key);
 
+		if (!is_guarded(key) && !ks_str_is(key, "kubernetes.io/config.mirror"))
+			continue;
 		if (before && ks_value_get_str(c->schema, before, key))
 			continue;
 		if (is_guarded(key))
@@ -140,23 +144,26 @@ static bool check_deadline(struct ks_check *c, const struct ks_path *path, const
 	return false;
 }
 
-static bool same_toleration(struct ks_check *c, const struct ks_value *a, const struct ks_value *b)
+/* All of a toleration but how long it lasts. */
+static struct ks_str toleration_text(struct ks_check *c, const struct ks_value *v)
 {
-	return ks_str_eq(TEXT(a, "key"), TEXT(b, "key")) && ks_str_eq(TEXT(a, "operator"), TEXT(b, "operator")) &&
-		ks_str_eq(TEXT(a, "value"), TEXT(b, "value")) && ks_str_eq(TEXT(a, "effect"), TEXT(b, "effect"));
+	struct ks_str key = TEXT(v, "key"), operator= TEXT(v, "operator"), value = TEXT(v, "value"), effect = TEXT(v, "effect");
+
+	return ks_str_from(ks_err_detail(c, "%.*s %.*s %.*s %.*s", (int)key.n, key.p ? key.p : "", (int)operator.n, operator.p ? operator.p : "",
+		(int)value.n, value.p ? value.p : "", (int)effect.n, effect.p ? effect.p : ""));
 }
 
 /* Tolerations may be added; those there were may only change how long they last. */
 static void check_tolerations(struct ks_check *c, const struct ks_path *path, const struct ks_value *now, const struct ks_value *before)
 {
 	struct ks_path at = ks_path_child(path, "tolerations");
+	struct ks_seen seen = {.n = 0};
+	bool same = ks_value_same(now, before);
 
-	EACH(i, before) {
-		bool found = false;
-
-		for (uint32_t k = 0; !found && k < ks_value_count(now); k++)
-			found = same_toleration(c, &before->items[i], &now->items[k]);
-		if (found)
+	for (uint32_t i = 0; !same && i < ks_value_count(now); i++)
+		ks_seen_add(c, &seen, toleration_text(c, &now->items[i]));
+	for (uint32_t i = 0; !same && i < ks_value_count(before); i++) {
+		if (ks_seen_has(&seen, toleration_text(c, &before->items[i])))
 			continue;
 		ks_err_forbidden(c, &at, NULL, "existing toleration can not be modified except its tolerationSeconds");
 		return;
@@ -167,15 +174,15 @@ static void check_tolerations(struct ks_check *c, const struct ks_path *path, co
 static void check_gates(struct ks_check *c, const struct ks_path *path, const struct ks_value *now, const struct ks_value *before)
 {
 	struct ks_path at = ks_path_child(path, "schedulingGates");
+	struct ks_seen seen = {.n = 0};
 
+	EACH(i, before)
+		ks_seen_add(c, &seen, TEXT(&before->items[i], "name"));
 	EACH(i, now) {
 		struct ks_str name = TEXT(&now->items[i], "name");
 		struct ks_path item = ks_path_index(&at, i);
-		bool found = false;
 
-		for (uint32_t k = 0; !found && k < ks_value_count(before); k++)
-			found = ks_str_eq(TEXT(&before->items[k], "name"), name);
-		if (!found)
+		if (!ks_seen_has(&seen, name))
 			ks_err_forbidden(c, &item, "name",
 				ks_err_detail(c, "only deletion is allowed, but found new scheduling gate '%.*s'", (int)name.n, name.p ? name.p : ""));
 	}
@@ -228,9 +235,10 @@ static bool take_images(struct ks_check *c, struct ks_value *spec, const struct 
 static void check_node_selector_additions(struct ks_check *c, const struct ks_path *path, struct ks_value *spec, const struct ks_value *old)
 {
 	const struct ks_value *now = MAP(spec, "nodeSelector"), *before = MAP(old, "nodeSelector");
+	struct ks_index index = {.map = now};
 
 	EACH(i, before) {
-		if (now && ks_value_same(ks_value_get_str(c->schema, now, before->members[i].key), &before->members[i].value))
+		if (ks_value_same(ks_index_find(c, &index, before->members[i].key), &before->members[i].value))
 			continue;
 		ks_err_invalid(c, path, "nodeSelector", now, "only additions to spec.nodeSelector are allowed (no mutations or deletions)");
 		break;

@@ -26,6 +26,10 @@ struct ks_pod_check {
 	const struct ks_value *grace; /* terminationGracePeriodSeconds; may be NULL */
 	const struct ks_value *volumes;
 	unsigned char *bad_volumes;   /* one a volume: 1 when it can't be mounted; NULL: all are good */
+	struct ks_seen volume_names;  /* of the good ones */
+	uint32_t *good_volumes;       /* where in the list each of those is; NULL when there are few */
+	struct ks_seen claim_names;   /* of spec.resourceClaims */
+	const char *claim_text;       /* what is said of a claim that isn't one of them; NULL: not asked for yet */
 	unsigned selector_flags;      /* of label selectors */
 	bool any_deletion_cost, any_node_values, any_spread_selector, any_token_path;
 	bool sidecar_resize_policy;

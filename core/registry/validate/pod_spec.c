@@ -17,7 +17,7 @@ static void check_choice(struct ks_check *c, const struct ks_path *path, const c
 
 static void check_claims(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
 {
-	struct ks_seen names = {.n = 0};
+	struct ks_seen *names = &ks_pod_of(c)->claim_names;
 
 	EACH(i, list) {
 		const struct ks_value *v = &list->items[i], *claim = IN(v, "resourceClaimName"), *template = IN(v, "resourceClaimTemplateName");
@@ -26,11 +26,11 @@ static void check_claims(struct ks_check *c, const struct ks_path *path, const s
 
 		if (!name.n) {
 			ks_err_required(c, &item, "name", "");
-		} else if (ks_seen_has(&names, name)) {
+		} else if (ks_seen_has(names, name)) {
 			ks_err_duplicate_text(c, &item, "name", name);
 		} else {
 			ks_check_name(c, &item, "name", KS_NAME_DNS1123_LABEL, name);
-			ks_seen_add(c, &names, name);
+			ks_seen_add(c, names, name);
 		}
 		if (claim && template)
 			ks_err_invalid(c, &item, NULL, v, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified");

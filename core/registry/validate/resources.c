@@ -104,9 +104,9 @@ static void check_one(struct ks_check *c, const struct ks_path *path, const stru
 		kinds->basic = true;
 }
 
-static void check_request(struct ks_check *c, const struct ks_path *limits_path, const struct ks_path *path, const struct ks_member *m, const struct ks_value *limits)
+static void check_request(struct ks_check *c, const struct ks_path *limits_path, const struct ks_path *path, const struct ks_member *m, struct ks_index *limits)
 {
-	const struct ks_value *limit = limits ? ks_value_get_str(c->schema, limits, m->key) : NULL;
+	const struct ks_value *limit = ks_index_find(c, limits, m->key);
 	struct ks_str asked = ks_value_str(&m->value), most = ks_value_str(limit);
 	int order;
 
@@ -149,16 +149,6 @@ static const char *claim_names(struct ks_check *c)
 	return text;
 }
 
-static bool has_claim(struct ks_check *c, struct ks_str name)
-{
-	const struct ks_value *claims = LIST(ks_pod_of(c)->spec, "resourceClaims");
-
-	EACH(i, claims)
-		if (ks_str_eq(TEXT(&claims->items[i], "name"), name))
-			return true;
-	return false;
-}
-
 /* A request of a claim can't be named twice, nor beside the claim as a whole. */
 static void check_claim_twice(struct ks_check *c, const struct ks_path *item, struct ks_str name, struct ks_str request, struct ks_seen *whole, struct ks_seen *parts,
 	struct ks_seen *any)
@@ -184,6 +174,7 @@ static void check_claim_twice(struct ks_check *c, const struct ks_path *item, st
 
 static void check_claims(struct ks_check *c, const struct ks_path *path, const struct ks_value *claims)
 {
+	struct ks_pod_check *pod = ks_pod_of(c);
 	struct ks_path at = ks_path_child(path, "claims");
 	struct ks_seen whole = {.n = 0}, parts = {.n = 0}, any = {.n = 0};
 
@@ -196,8 +187,11 @@ static void check_claims(struct ks_check *c, const struct ks_path *path, const s
 			continue;
 		}
 		check_claim_twice(c, &item, name, TEXT(&claims->items[i], "request"), &whole, &parts, &any);
-		if (!has_claim(c, name))
-			ks_err_not_found(c, &item, NULL, name, claim_names(c));
+		if (ks_seen_has(&pod->claim_names, name))
+			continue;
+		if (!pod->claim_text)
+			pod->claim_text = claim_names(c);
+		ks_err_not_found(c, &item, NULL, name, pod->claim_text);
 	}
 }
 
@@ -205,6 +199,7 @@ void ks_check_resources(struct ks_check *c, const struct ks_path *path, const st
 {
 	const struct ks_value *limits = MAP(resources, "limits"), *requests = MAP(resources, "requests");
 	struct ks_path limits_at = ks_path_child(path, "limits"), requests_at = ks_path_child(path, "requests");
+	struct ks_index index = {.map = limits};
 	struct kinds kinds = {.basic = false};
 
 	if (!resources)
@@ -220,7 +215,7 @@ void ks_check_resources(struct ks_check *c, const struct ks_path *path, const st
 	}
 	EACH(i, requests) {
 		check_one(c, &requests_at, &requests->members[i], of_pod, &kinds);
-		check_request(c, &limits_at, &requests_at, &requests->members[i], limits);
+		check_request(c, &limits_at, &requests_at, &requests->members[i], &index);
 		if (is_huge(requests->members[i].key)) {
 			struct ks_path at = ks_path_key(&requests_at, requests->members[i].key);
 

@@ -126,25 +126,24 @@ static void check_label_keys(struct ks_check *c, const struct ks_path *path, con
 	}
 }
 
-static int64_t find_text(const struct ks_value *list, struct ks_str text)
+static void add_texts(struct ks_check *c, struct ks_seen *seen, const struct ks_value *list)
 {
-	for (uint32_t i = ks_value_count(list); i-- > 0;)
-		if (ks_str_eq(ks_value_str(&list->items[i]), text))
-			return i;
-	return -1;
+	EACH(i, list)
+		ks_seen_add(c, seen, ks_value_str(&list->items[i]));
 }
 
 /* A key of matchLabelKeys stands once in the selector, where the server put it; twice is once too often. */
 static void check_merged_keys(struct ks_check *c, const struct ks_path *path, const struct ks_value *keys, const struct ks_value *selector)
 {
 	const struct ks_value *labels = MAP(selector, "matchLabels"), *expressions = LIST(selector, "matchExpressions");
-	struct ks_seen seen = {.n = 0};
+	struct ks_seen seen = {.n = 0}, wanted = {.n = 0};
 
+	add_texts(c, &wanted, keys);
 	EACH(i, labels)
 		ks_seen_add(c, &seen, labels->members[i].key);
 	EACH(i, expressions) {
 		struct ks_str key = TEXT(&expressions->items[i], "key");
-		int64_t at = find_text(keys, key);
+		int64_t at = ks_seen_find(&wanted, key);
 		struct ks_path item = ks_path_index(path, (uint32_t)(at < 0 ? 0 : at));
 
 		if (at >= 0 && ks_seen_has(&seen, key))
@@ -157,7 +156,9 @@ static void check_match_keys(struct ks_check *c, const struct ks_path *path, con
 {
 	const struct ks_value *match = LIST(term, "matchLabelKeys"), *mismatch = LIST(term, "mismatchLabelKeys");
 	struct ks_path at = ks_path_child(path, "matchLabelKeys");
+	struct ks_seen not_wanted = {.n = 0};
 
+	add_texts(c, &not_wanted, mismatch);
 	check_label_keys(c, path, "matchLabelKeys", match, selector);
 	check_label_keys(c, path, "mismatchLabelKeys", mismatch, selector);
 	if (selector && ks_value_count(match))
@@ -165,7 +166,7 @@ static void check_match_keys(struct ks_check *c, const struct ks_path *path, con
 	EACH(i, match) {
 		struct ks_path item = ks_path_index(&at, i);
 
-		if (find_text(mismatch, ks_value_str(&match->items[i])) >= 0)
+		if (ks_seen_has(&not_wanted, ks_value_str(&match->items[i])))
 			ks_err_invalid_text(c, &item, NULL, ks_value_str(&match->items[i]), "exists in both matchLabelKeys and mismatchLabelKeys");
 	}
 }
@@ -264,17 +265,25 @@ void ks_check_tolerations(struct ks_check *c, const struct ks_path *path, const 
 static const char *const actions[] = {"DoNotSchedule", "ScheduleAnyway", NULL};
 static const char *const policies[] = {"Honor", "Ignore", NULL};
 
-static void check_repeated(struct ks_check *c, const struct ks_path *path, const struct ks_value *list, uint32_t at)
+static struct ks_str spread_key(struct ks_check *c, const struct ks_value *v)
 {
-	struct ks_str key = TEXT(&list->items[at], "topologyKey"), action = TEXT(&list->items[at], "whenUnsatisfiable");
+	struct ks_str key = TEXT(v, "topologyKey"), action = TEXT(v, "whenUnsatisfiable");
 
-	for (uint32_t i = at + 1; i < list->n; i++) {
-		if (!ks_str_eq(TEXT(&list->items[i], "topologyKey"), key) || !ks_str_eq(TEXT(&list->items[i], "whenUnsatisfiable"), action))
-			continue;
-		ks_err_duplicate_text(c, path, "{topologyKey, whenUnsatisfiable}",
-			ks_str_from(ks_err_detail(c, "{%.*s, %.*s}", (int)key.n, key.p ? key.p : "", (int)action.n, action.p ? action.p : "")));
-		return;
-	}
+	return ks_str_from(ks_err_detail(c, "{%.*s, %.*s}", (int)key.n, key.p ? key.p : "", (int)action.n, action.p ? action.p : ""));
+}
+
+/* Which constraints are said again further on; NULL when none is. */
+static const bool *find_repeated(struct ks_check *c, const struct ks_value *list)
+{
+	struct ks_seen seen = {.n = 0};
+	bool *repeated;
+
+	if (ks_value_count(list) < 2)
+		return NULL;
+	repeated = ks_arena_zalloc(c->arena, list->n, sizeof(*repeated));
+	for (uint32_t i = list->n; repeated && i-- > 0;)
+		repeated[i] = !ks_seen_add(c, &seen, spread_key(c, &list->items[i]));
+	return repeated;
 }
 
 static void check_min_domains(struct ks_check *c, const struct ks_path *path, const struct ks_value *v, struct ks_str action)
@@ -315,6 +324,8 @@ static void check_spread_keys(struct ks_check *c, const struct ks_path *path, co
 
 void ks_check_spread(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
 {
+	const bool *repeated = find_repeated(c, list);
+
 	EACH(i, list) {
 		const struct ks_value *v = &list->items[i];
 		struct ks_path item = ks_path_index(path, i);
@@ -326,7 +337,8 @@ void ks_check_spread(struct ks_check *c, const struct ks_path *path, const struc
 			ks_err_required(c, &item, "topologyKey", "can not be empty");
 		if (!ks_str_in(action, actions))
 			ks_err_not_supported(c, &item, "whenUnsatisfiable", action, actions);
-		check_repeated(c, &item, list, i);
+		if (repeated && repeated[i])
+			ks_err_duplicate_text(c, &item, "{topologyKey, whenUnsatisfiable}", spread_key(c, v));
 		check_min_domains(c, &item, v, action);
 		check_policy(c, &item, "nodeAffinityPolicy", IN(v, "nodeAffinityPolicy"));
 		check_policy(c, &item, "nodeTaintsPolicy", IN(v, "nodeTaintsPolicy"));

@@ -36,9 +36,9 @@ bool ks_selector_is_empty(struct ks_check *c, const struct ks_value *selector)
 	return selector && !ks_value_count(MAP(selector, "matchLabels")) && !ks_value_count(LIST(selector, "matchExpressions"));
 }
 
-static bool requirement_selects(struct ks_check *c, const struct ks_value *v, const struct ks_value *labels)
+static bool requirement_selects(struct ks_check *c, const struct ks_value *v, struct ks_index *labels)
 {
-	const struct ks_value *values = LIST(v, "values"), *label = labels ? ks_value_get_str(c->schema, labels, TEXT(v, "key")) : NULL;
+	const struct ks_value *values = LIST(v, "values"), *label = ks_index_find(c, labels, TEXT(v, "key"));
 	struct ks_str operator= TEXT(v, "operator");
 	bool among = false;
 
@@ -54,17 +54,18 @@ static bool requirement_selects(struct ks_check *c, const struct ks_value *v, co
 bool ks_selector_selects(struct ks_check *c, const struct ks_value *selector, const struct ks_value *labels)
 {
 	const struct ks_value *wanted = MAP(selector, "matchLabels"), *expressions = LIST(selector, "matchExpressions");
+	struct ks_index index = {.map = labels};
 
 	if (!selector)
 		return false;
 	EACH(i, wanted) {
-		const struct ks_value *label = labels ? ks_value_get_str(c->schema, labels, wanted->members[i].key) : NULL;
+		const struct ks_value *label = ks_index_find(c, &index, wanted->members[i].key);
 
 		if (!label || !ks_str_eq(ks_value_str(label), ks_value_str(&wanted->members[i].value)))
 			return false;
 	}
 	EACH(i, expressions)
-		if (!requirement_selects(c, &expressions->items[i], labels))
+		if (!requirement_selects(c, &expressions->items[i], &index))
 			return false;
 	return true;
 }

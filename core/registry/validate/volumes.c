@@ -525,26 +525,28 @@ static void check_source(struct ks_check *c, const struct ks_path *path, const s
 }
 
 /* A claim that is made for the pod can't be named by another volume. */
-static void check_made_claims(struct ks_check *c, const struct ks_path *path, const struct ks_value *list, const struct ks_value *v)
+static void check_made_claims(struct ks_check *c, const struct ks_path *path, const struct ks_seen *made, const struct ks_value *v)
 {
 	struct ks_str claim = TEXT(IN(v, "persistentVolumeClaim"), "claimName"), pod = ks_pod_of(c)->name;
 
 	if (!claim.n || !pod.n || claim.n <= pod.n + 1 || !ks_str_starts(claim, pod) || claim.p[pod.n] != '-')
 		return;
-	EACH(i, list) {
-		if (!IN(&list->items[i], "ephemeral") || !ks_str_eq(TEXT(&list->items[i], "name"), ks_str_of(claim.p + pod.n + 1, claim.n - pod.n - 1)))
-			continue;
+	if (ks_seen_has(made, ks_str_of(claim.p + pod.n + 1, claim.n - pod.n - 1)))
 		ks_err_invalid_text(c, path, "persistentVolumeClaim.claimName", claim, "must not reference a PVC that gets created for an ephemeral volume");
-		return;
-	}
 }
 
 void ks_check_volumes(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
 {
 	struct ks_pod_check *pod = ks_pod_of(c);
-	struct ks_seen names = {.n = 0};
+	struct ks_seen *names = &pod->volume_names;
+	struct ks_seen made = {.n = 0};
 
 	pod->volumes = list;
+	if (ks_value_count(list) > 8)
+		pod->good_volumes = ks_arena_alloc(c->arena, list->n * sizeof(*pod->good_volumes));
+	EACH(i, list)
+		if (IN(&list->items[i], "ephemeral"))
+			ks_seen_add(c, &made, TEXT(&list->items[i], "name"));
 	EACH(i, list) {
 		const struct ks_status_cause *mark = ks_check_mark(c);
 		const struct ks_value *v = &list->items[i];
@@ -556,24 +558,31 @@ void ks_check_volumes(struct ks_check *c, const struct ks_path *path, const stru
 			ks_err_required(c, &item, "name", "");
 		else
 			ks_check_name(c, &item, "name", KS_NAME_DNS1123_LABEL, name);
-		if (ks_seen_has(&names, name))
+		if (ks_seen_has(names, name))
 			ks_err_duplicate_text(c, &item, "name", name);
 		if (!ks_check_failed_since(c, mark)) {
-			ks_seen_add(c, &names, name);
+			if (pod->good_volumes)
+				pod->good_volumes[names->n] = i;
+			ks_seen_add(c, names, name);
 		} else {
 			if (!pod->bad_volumes)
 				pod->bad_volumes = ks_arena_zalloc(c->arena, list->n, 1);
 			if (pod->bad_volumes)
 				pod->bad_volumes[i] = 1;
 		}
-		check_made_claims(c, &item, list, v);
+		check_made_claims(c, &item, &made, v);
 	}
 }
 
 const struct ks_value *ks_pod_volume(struct ks_check *c, struct ks_str name)
 {
 	const struct ks_pod_check *pod = ks_pod_of(c);
+	int64_t at;
 
+	if (pod->good_volumes) {
+		at = ks_seen_find(&pod->volume_names, name);
+		return at >= 0 ? &pod->volumes->items[pod->good_volumes[at]] : NULL;
+	}
 	EACH(i, pod->volumes)
 		if (!(pod->bad_volumes && pod->bad_volumes[i]) && ks_str_eq(TEXT(&pod->volumes->items[i], "name"), name))
 			return &pod->volumes->items[i];

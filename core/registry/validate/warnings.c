@@ -179,7 +179,7 @@ void ks_warn_fraction(struct ks_check *c, const struct ks_path *path, const stru
 struct around {
 	const struct ks_value *annotations;
 	const struct ks_path *notes;
-	bool pod_apparmor, is_template;
+	bool pod_apparmor, is_template, profiles; /* are there annotations that name profiles? */
 };
 
 static void warn_container_notes(struct ks_check *c, const struct ks_value *container, const struct around *a)
@@ -189,7 +189,7 @@ static void warn_container_notes(struct ks_check *c, const struct ks_value *cont
 	struct ks_str name = TEXT(container, "name"), key;
 	struct ks_path at;
 
-	if (!ks_value_count(a->annotations))
+	if (!a->profiles)
 		return;
 	key = ks_str_from(ks_err_detail(c, "%s%.*s", seccomp, (int)name.n, name.p ? name.p : ""));
 	at = ks_path_key(a->notes, key);
@@ -270,6 +270,8 @@ void ks_warn_pod_parts(struct ks_check *c, const struct ks_path *path, const str
 
 	if (!spec)
 		return;
+	EACH(i, annotations)
+		around.profiles |= ks_str_starts(annotations->members[i].key, KS_STR_LIT("container."));
 	warn_nodes(c, &spec_at, spec);
 	warn_spread(c, &spec_at, spec);
 	warn_annotations(c, &notes, annotations);

@@ -244,8 +244,10 @@ void ks_validate_daemonset(struct ks_registry_context *ctx, const struct ks_valu
 
 static bool map_selects(struct ks_check *c, const struct ks_value *wanted, const struct ks_value *labels)
 {
+	struct ks_index index = {.map = labels};
+
 	EACH(i, wanted)
-		if (!labels || !ks_value_same(ks_value_get_str(c->schema, labels, wanted->members[i].key), &wanted->members[i].value))
+		if (!ks_value_same(ks_index_find(c, &index, wanted->members[i].key), &wanted->members[i].value))
 			return false;
 	return true;
 }
