@@ -404,6 +404,15 @@ static bool add_policy(const struct conversion *c, const char *path, const char 
 		put(c, item, "periodSeconds", ks_value_from_int(15));
 }
 
+/* Was an empty list of policies said? Then it stays empty, to be refused. */
+static bool said_no_policies(struct conversion *c, struct ks_value *scaler, const char *rules_path)
+{
+	const struct ks_value *rules = at(c, scaler, rules_path);
+	uint16_t slot = rules && rules->kind == KS_STRUCT ? ks_schema_slot(c->s, rules->type, "policies", strlen("policies")) : KS_NO_SLOT;
+
+	return slot != KS_NO_SLOT && slot < rules->n && rules->items[slot].kind == KS_ABSENT && rules->items[slot].flags & KS_VALUE_WAS_EMPTY;
+}
+
 bool ks_autoscaler_behavior_defaults(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *scaler)
 {
 	struct conversion c = {arena, s, scaler, scaler};
@@ -416,12 +425,13 @@ bool ks_autoscaler_behavior_defaults(struct ks_arena *arena, const struct ks_sch
 	if (!at(&c, scaler, "spec.behavior.scaleUp.stabilizationWindowSeconds") &&
 		!put(&c, scaler, "spec.behavior.scaleUp.stabilizationWindowSeconds", ks_value_from_int(0)))
 		return false;
-	if (!at(&c, scaler, "spec.behavior.scaleUp.policies") && (!add_policy(&c, "spec.behavior.scaleUp.policies", "Pods", 4) ||
+	if (!at(&c, scaler, "spec.behavior.scaleUp.policies") && !said_no_policies(&c, scaler, "spec.behavior.scaleUp") && (!add_policy(&c, "spec.behavior.scaleUp.policies", "Pods", 4) ||
 		!add_policy(&c, "spec.behavior.scaleUp.policies", "Percent", 100)))
 		return false;
 	if (!at(&c, scaler, "spec.behavior.scaleDown.selectPolicy") && !put(&c, scaler, "spec.behavior.scaleDown.selectPolicy", max))
 		return false;
-	return at(&c, scaler, "spec.behavior.scaleDown.policies") || add_policy(&c, "spec.behavior.scaleDown.policies", "Percent", 100);
+	return at(&c, scaler, "spec.behavior.scaleDown.policies") || said_no_policies(&c, scaler, "spec.behavior.scaleDown") ||
+		add_policy(&c, "spec.behavior.scaleDown.policies", "Percent", 100);
 }
 
 /* In v2 a list of metrics that is empty means the processor; v1 gets there by conversion. */

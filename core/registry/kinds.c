@@ -11,7 +11,7 @@
 /* -- volumes ------------------------------------------------------------------------------------------------------ */
 
 /* dataSource and dataSourceRef say the same in two ways; who says one has both. */
-static void claim_create(struct ks_registry_context *ctx, struct ks_value *claim)
+static void claim_sources(struct ks_registry_context *ctx, struct ks_value *claim)
 {
 	static const char *const names[] = {"apiGroup", "kind", "name"};
 	const char *to = NULL, *from = NULL;
@@ -30,7 +30,19 @@ static void claim_create(struct ks_registry_context *ctx, struct ks_value *claim
 		if (v)
 			ks_kit_set(ctx, claim, ks_kit_path(ctx, "%s.%s", to, names[i]), *v);
 	}
+}
+
+static void claim_create(struct ks_registry_context *ctx, struct ks_value *claim)
+{
+	claim_sources(ctx, claim);
 	ks_kit_set_text(ctx, claim, "status.phase", "Pending");
+}
+
+static void claim_update(struct ks_registry_context *ctx, struct ks_value *claim, const struct ks_value *old)
+{
+	(void)old;
+	if (!ctx->subresource.n)
+		claim_sources(ctx, claim);
 }
 
 static void volume_create(struct ks_registry_context *ctx, struct ks_value *volume)
@@ -60,6 +72,7 @@ const struct ks_strategy ks_strategy_persistentvolumeclaims = {
 	.group = "", .resource = "persistentvolumeclaims",
 	.flags = KS_STRATEGY_RETURNS_DELETED,
 	.prepare_create = claim_create,
+	.prepare_update = claim_update,
 	.validate = ks_validate_persistentvolumeclaim,
 	.warnings = ks_warn_persistentvolumeclaim,
 };
@@ -208,10 +221,18 @@ static bool limitrange_defaults(struct ks_registry_context *ctx, struct ks_value
 	return true;
 }
 
+/* One that has no name gets a unique one. */
+static void limitrange_create(struct ks_registry_context *ctx, struct ks_value *range)
+{
+	if (!ks_meta_text(ctx->schema, range, "name").n)
+		ks_meta_set_text(ctx->arena, ctx->schema, range, "name", ks_meta_text(ctx->schema, range, "uid"));
+}
+
 const struct ks_strategy ks_strategy_limitranges = {
 	.group = "", .resource = "limitranges",
 	.flags = KS_STRATEGY_CREATE_ON_UPDATE,
 	.defaults = limitrange_defaults,
+	.prepare_create = limitrange_create,
 	.validate = ks_validate_limitrange,
 };
 

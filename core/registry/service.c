@@ -91,7 +91,7 @@ static bool service_defaults(struct ks_registry_context *ctx, struct ks_value *s
 	if (is_reachable_from_outside(ctx, service) && !ks_kit_default_text(ctx, service, "spec.externalTrafficPolicy", "Cluster"))
 		return false;
 	if ((ks_service_needs_node_ports(ctx, service) || ks_service_is_type(ctx, service, "ClusterIP")) &&
-		!ks_kit_default_text(ctx, service, "spec.internalTrafficPolicy", "Cluster"))
+		!ks_kit_at(ctx, service, "spec.internalTrafficPolicy") && !ks_kit_set_text(ctx, service, "spec.internalTrafficPolicy", "Cluster"))
 		return false;
 	if (ks_service_is_type(ctx, service, "LoadBalancer") &&
 		(!ks_kit_default(ctx, service, "spec.allocateLoadBalancerNodePorts", ks_value_from_bool(true)) ||
@@ -271,7 +271,7 @@ static void validate_families(struct ks_registry_context *ctx, const struct ks_v
 			break;
 		}
 	}
-	if (policy.n && !ks_str_is(policy, "SingleStack") && !ks_str_is(policy, "PreferDualStack") && !ks_str_is(policy, "RequireDualStack"))
+	if (ks_kit_at(ctx, service, "spec.ipFamilyPolicy") && !ks_str_is(policy, "SingleStack") && !ks_str_is(policy, "PreferDualStack") && !ks_str_is(policy, "RequireDualStack"))
 		ks_cause_unsupported(status, ctx->arena, "spec.ipFamilyPolicy", policy, policies_known);
 }
 

@@ -85,13 +85,15 @@ static void check_block(struct ks_check *c, const struct ks_path *path, const st
 		ks_err_required(c, path, "cidr", "");
 		return;
 	}
-	if (!ks_check_new_cidr(c, path, "cidr", cidr, old) || !parse_range(cidr, &outer))
+	ks_check_new_cidr(c, path, "cidr", cidr, old);
+	if (!parse_range(cidr, &outer))
 		return;
 	for (uint32_t i = 0; i < ks_value_count(except); i++) {
 		struct ks_path item = ks_path_index(&at, i);
 		struct ks_str text = ks_value_str(&except->items[i]);
 
-		if (ks_check_new_cidr(c, &item, NULL, text, old) && parse_range(text, &inner) && !is_part(&inner, &outer))
+		ks_check_new_cidr(c, &item, NULL, text, old);
+		if (parse_range(text, &inner) && !is_part(&inner, &outer))
 			ks_err_invalid_text(c, &item, NULL, text, "must be a strict subset of `cidr`");
 	}
 }
