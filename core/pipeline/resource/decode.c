@@ -19,6 +19,7 @@ struct body {
 	struct ks_value raw;           /* of YAML */
 	struct ks_str message;         /* of protobuf: what its envelope holds */
 	struct ks_strict_errors strict;
+	uint32_t n_repeated;           /* of `strict`: what YAML says twice */
 	struct ks_str api_version, kind;
 };
 
@@ -200,12 +201,15 @@ static int refuse_yaml(struct body *b)
 static int read_yaml_kind(struct body *b, bool strict)
 {
 	const char *message = "";
-	int result = ks_yaml_decode(b->arena, b->request->body.p, b->request->body.n, &b->raw, strict ? &b->strict : NULL, &message);
+	int result = ks_yaml_decode(b->arena, b->request->body.p, b->request->body.n, &b->raw, &b->strict, &message);
 
 	if (result == -ENOMEM)
 		return out_of_memory(b->request);
 	if (result)
 		return refuse_unrecognized(b, "", message);
+	if (!strict)
+		b->strict.n = 0;
+	b->n_repeated = b->strict.n;
 	if ((b->raw.kind != KS_MAP && ks_value_present(&b->raw)) || !is_text_or_absent(ks_value_get(b->schema, &b->raw, "apiVersion")) ||
 		!is_text_or_absent(ks_value_get(b->schema, &b->raw, "kind")))
 		return refuse_yaml(b);
@@ -310,6 +314,21 @@ const char *ks_body_strict_text(struct ks_request *request, const struct ks_stri
 	return copy ? copy : "";
 }
 
+/* What YAML says twice is one error of many lines. */
+static const char *strict_text(struct body *b)
+{
+	struct ks_strict_errors rest = {.items = b->strict.items + b->n_repeated, .n = b->strict.n - b->n_repeated};
+	const char *tail = ks_body_strict_text(b->request, &rest), *text = "yaml: unmarshal errors:";
+
+	if (!b->n_repeated)
+		return tail;
+	for (uint32_t i = 0; i < b->n_repeated && text; i++)
+		text = ks_arena_printf(&b->request->arena, "%s\n  %.*s", text, (int)b->strict.items[i].n, b->strict.items[i].p);
+	if (text && rest.n)
+		text = ks_arena_printf(&b->request->arena, "%s, %s", text, tail);
+	return text ? text : "";
+}
+
 int ks_body_decode(struct ks_request *request, struct ks_arena *arena, uint16_t resource, enum ks_field_validation fields, bool quiet,
 	struct ks_value *out_r)
 {
@@ -327,7 +346,7 @@ int ks_body_decode(struct ks_request *request, struct ks_arena *arena, uint16_t 
 	if (code)
 		return code;
 	if (b.strict.n && fields == KS_FIELDS_STRICT) {
-		why = ks_arena_printf(&request->arena, "strict decoding error: %s", ks_body_strict_text(request, &b.strict));
+		why = ks_arena_printf(&request->arena, "strict decoding error: %s", strict_text(&b));
 		return why ? refuse_kind(&b, why) : out_of_memory(request);
 	}
 	ks_body_warn(request, &b.strict);

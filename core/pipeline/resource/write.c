@@ -74,7 +74,8 @@ static void fill_context(struct ks_edit *w)
 	w->ctx = (struct ks_registry_context){
 		.schema = w->schema, .strategy = ks_registry_find(w->schema, w->resource), .arena = &w->round, .cache = request->server->cache,
 		.config = request->server->config, .resource = w->resource, .subresource = subresource_of(request), .ns = request->info.ns,
-		.name = request->info.name, .user = request->user.name, .user_uid = request->user.uid, .groups = request->user.groups, .n_groups = request->user.n_groups, .warn = warn, .warn_arg = w, .now_ms = unix_ms(),
+		.name = request->info.name, .user = request->user.name, .user_uid = request->user.uid, .groups = request->user.groups,
+		.n_groups = request->user.n_groups, .warn = warn, .warn_arg = w, .now_ms = unix_ms(),
 	};
 	if (w->schema->resources[w->resource].scope == KS_SCOPE_CLUSTER)
 		w->ctx.ns = (struct ks_str){0};
