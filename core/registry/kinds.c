@@ -90,6 +90,7 @@ const struct ks_strategy ks_strategy_csidrivers = {
 	.flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_NEEDS_REVISION,
 	.prepare_update = driver_update,
 	.validate = ks_validate_csidriver,
+	.warnings = ks_warn_csidriver,
 };
 
 /* -- policies ----------------------------------------------------------------------------------------------------- */
