@@ -27,7 +27,7 @@ static void add_path(struct ks_buf *out, const struct ks_path *path)
 		ks_buf_add_char(out, '[');
 	else if (out->len)
 		ks_buf_add_char(out, '.');
-	ks_buf_add(out, path->name, path->n);
+	ks_buf_add(out, path->name, path->n == KS_PATH_TERMINATED ? strlen(path->name) : path->n);
 	if (path->key)
 		ks_buf_add_char(out, ']');
 }

@@ -36,18 +36,20 @@
 struct ks_path {
 	const struct ks_path *parent;
 	const char *name; /* NULL: an index */
-	uint32_t n;       /* length of a key or name; the index */
+	uint32_t n;       /* length of a key or name (KS_PATH_TERMINATED: up to its NUL byte); the index */
 	bool key;         /* [name] instead of .name */
 };
 
+#define KS_PATH_TERMINATED UINT32_MAX
+
 static inline struct ks_path ks_path_root(const char *name)
 {
-	return (struct ks_path){NULL, name, (uint32_t)strlen(name), false};
+	return (struct ks_path){NULL, name, KS_PATH_TERMINATED, false};
 }
 /* `name` may hold dots ("securityContext.runAsUser") and must outlive the path. */
 static inline struct ks_path ks_path_child(const struct ks_path *parent, const char *name)
 {
-	return (struct ks_path){parent, name, (uint32_t)strlen(name), false};
+	return (struct ks_path){parent, name, KS_PATH_TERMINATED, false};
 }
 static inline struct ks_path ks_path_index(const struct ks_path *parent, uint32_t i)
 {
@@ -92,6 +94,13 @@ static inline struct ks_value *ks_field_cached(const struct ks_check *c, const s
 		return NULL;
 	slot = &v->items[seen & 0xffff];
 	return slot->kind > KS_NULL ? slot : NULL;
+}
+/* The same for names out of a table, which has a place for each. */
+static inline struct ks_value *ks_field_at(const struct ks_check *c, const struct ks_value *v, const char *name, _Atomic uint32_t *place)
+{
+	if (v && v->kind == KS_STRUCT && atomic_load_explicit(place, memory_order_relaxed) >> 16 == v->type)
+		return ks_field_cached(c, v, name, 0, place);
+	return ks_field_cached(c, v, name, strlen(name), place);
 }
 /* `name` is a literal. */
 #define KS_IN(c, v, name) KS_IN_NUMBERED(c, v, name, __COUNTER__)

@@ -140,11 +140,9 @@ bool ks_rules_apply(struct ks_check *c, const struct ks_path *path, const struct
 		struct ks_path own = *path;
 
 		if (rule->field && rule->field[0]) {
-			size_t n = strlen(rule->field);
-
-			own = (struct ks_path){path, rule->field, (uint32_t)n, false};
-			s.value = ks_field_cached(c, v, rule->field, n, &rules->places[i]);
-			s.old = ks_field_cached(c, old, rule->field, n, &rules->places[i]);
+			own = ks_path_child(path, rule->field);
+			s.value = ks_field_at(c, v, rule->field, &rules->places[i]);
+			s.old = ks_field_at(c, old, rule->field, &rules->places[i]);
 		}
 		check_rule(c, &own, rule, &s);
 		if (rule->stop && ks_check_failed_since(c, before))

@@ -296,9 +296,10 @@ void ks_pod_each_container(struct ks_check *c, const struct ks_path *spec_path, 
 	void (*visit)(struct ks_check *c, const struct ks_path *path, const struct ks_value *container, void *arg), void *arg)
 {
 	static const char *const names[] = {"initContainers", "containers", "ephemeralContainers"};
+	static _Atomic uint32_t places[3];
 
 	for (size_t k = 0; k < 3; k++) {
-		const struct ks_value *list = ks_value_get(c->schema, spec, names[k]);
+		const struct ks_value *list = ks_field_at(c, spec, names[k], &places[k]);
 		struct ks_path at = ks_path_child(spec_path, names[k]);
 
 		for (uint32_t i = 0; i < ks_value_count(list); i++) {

@@ -155,13 +155,14 @@ static void check_file_ref(struct ks_check *c, const struct ks_path *path, const
 
 static void check_value_from(struct ks_check *c, const struct ks_path *path, const struct ks_value *var)
 {
+	static _Atomic uint32_t places[5];
 	static const char *const names[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"};
 	const struct ks_value *from = IN(var, "valueFrom");
 	struct ks_path own = ks_path_child(path, "valueFrom");
 	int n = 0;
 
 	for (size_t i = 0; from && i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct ks_value *ref = ks_value_get(c->schema, from, names[i]);
+		const struct ks_value *ref = ks_field_at(c, from, names[i], &places[i]);
 		struct ks_path at = ks_path_child(&own, names[i]);
 
 		if (!ks_value_present(ref))

@@ -52,10 +52,11 @@ static const struct {
 
 void ks_check_handler(struct ks_check *c, const struct ks_path *path, const struct ks_value *handler)
 {
+	static _Atomic uint32_t places[sizeof(handlers) / sizeof(handlers[0])];
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
-		const struct ks_value *v = ks_value_get(c->schema, handler, handlers[i].name);
+		const struct ks_value *v = ks_field_at(c, handler, handlers[i].name, &places[i]);
 		struct ks_path at = ks_path_child(path, handlers[i].name);
 
 		if (!ks_value_present(v))

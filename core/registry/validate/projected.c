@@ -159,6 +159,7 @@ static const struct {
 
 void ks_check_projected(struct ks_check *c, const struct ks_path *path, const struct ks_value *source)
 {
+	static _Atomic uint32_t places[sizeof(sources) / sizeof(sources[0])];
 	const struct ks_value *list = LIST(source, "sources");
 	struct ks_path list_at = ks_path_child(path, "sources");
 	struct ks_seen taken = {.n = 0};
@@ -169,7 +170,7 @@ void ks_check_projected(struct ks_check *c, const struct ks_path *path, const st
 		int n = 0;
 
 		for (size_t k = 0; k < sizeof(sources) / sizeof(sources[0]); k++) {
-			const struct ks_value *v = ks_value_get(c->schema, &list->items[i], sources[k].name);
+			const struct ks_value *v = ks_field_at(c, &list->items[i], sources[k].name, &places[k]);
 			struct ks_path at = ks_path_child(&item, sources[k].name);
 
 			if (!ks_value_present(v))

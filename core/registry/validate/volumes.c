@@ -479,23 +479,19 @@ static void check_portal(struct ks_check *c, const struct ks_path *path, const s
 			"Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.");
 }
 
-static bool is_named(struct ks_check *c, const struct ks_value *v, uint32_t slot, const char *name)
-{
-	return !strcmp(ks_schema_text(c->schema, ks_schema_field(c->schema, v->type, (uint16_t)slot)->name), name);
-}
-
 /* How many sources a volume names: mostly one, and then it is looked for no further. */
 static uint32_t count_sources(struct ks_check *c, const struct ks_value *v)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; v->kind == KS_STRUCT && i < v->n; i++)
-		n += ks_value_present(&v->items[i]) && !is_named(c, v, i, "name");
-	return n;
+		n += ks_value_present(&v->items[i]);
+	return n - (IN(v, "name") != NULL);
 }
 
 static void check_source(struct ks_check *c, const struct ks_path *path, const struct ks_value *v, struct ks_str name)
 {
+	static _Atomic uint32_t places[sizeof(sources) / sizeof(sources[0])];
 	const struct ks_value *empty = IN(v, "emptyDir");
 	uint32_t left = count_sources(c, v);
 	bool any = empty != NULL;
@@ -506,7 +502,7 @@ static void check_source(struct ks_check *c, const struct ks_path *path, const s
 		ks_err_forbidden(c, path, "emptyDir.sizeLimit", "SizeLimit field must be a valid resource quantity");
 	left -= any;
 	for (size_t i = 0; left && i < sizeof(sources) / sizeof(sources[0]); i++) {
-		const struct ks_value *source = ks_value_get(c->schema, v, sources[i].name);
+		const struct ks_value *source = ks_field_at(c, v, sources[i].name, &places[i]);
 		struct ks_path at = ks_path_child(path, sources[i].inner);
 
 		if (!ks_value_present(source))
