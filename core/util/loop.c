@@ -101,7 +101,8 @@ static void on_wakeup(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	while (read(fd, &count, sizeof(count)) < 0 && errno == EINTR)
 		;
-	atomic_store(&loop->signalled, false);
+	/* An exchange, not a store: who found it set does not signal, and what he pushed before must be seen below. */
+	(void)atomic_exchange(&loop->signalled, false);
 	if (!loop->backlog)
 		run_tasks(loop);
 }
