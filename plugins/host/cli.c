@@ -145,7 +145,7 @@ static void print_help(const struct ks_plugin *plugin, const struct ks_interface
 
 static void print_line(const struct ks_plugin *plugin, const struct ks_interface *interface, const char *path)
 {
-	printf("%-20s %-21s %-10s %u.%-4u %s  %s\n", interface->name, ks_kind_name(interface->kind), plugin->version ? plugin->version : "?",
+	printf("%-30s %-21s %-10s %u.%-4u %s  %s\n", interface->name, ks_kind_name(interface->kind), plugin->version ? plugin->version : "?",
 		plugin->abi_major, plugin->abi_minor, path, plugin->description ? plugin->description : "");
 }
 
@@ -195,7 +195,7 @@ int ks_cli_plugins(int argc, char **argv, const struct ks_plugins_options *optio
 	if (!listing.plugins)
 		return WRONG;
 	if (!listing.help_of)
-		printf("%-20s %-21s %-10s %-6s %s\n", "NAME", "KIND", "VERSION", "ABI", "PATH");
+		printf("%-30s %-21s %-10s %-6s %s\n", "NAME", "KIND", "VERSION", "ABI", "PATH");
 	if (ks_libraries_list(listing.plugins, NULL, visit, &listing) < 0)
 		listing.broken++;
 	ks_plugins_free(&listing.plugins);
