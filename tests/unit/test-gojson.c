@@ -1,0 +1,75 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* Objects as messages show them: Go names, nothing left out, and the difference of two of them. */
+#include "api-help.h"
+
+#include <string.h>
+
+#include "core/api/gojson.h"
+
+static const char *text_of(struct ks_arena *arena, struct ks_buf *out)
+{
+	const char *copy;
+
+	assert_false(out->failed);
+	copy = ks_arena_dup(arena, out->data, out->len);
+	ks_buf_fini(out);
+	assert_non_null(copy);
+	return copy;
+}
+
+static const char *shown(void **state, const char *json)
+{
+	struct ks_value v;
+	struct ks_buf out;
+
+	assert_null(ks_test_decode(*state, json, &v, NULL));
+	ks_buf_init(&out);
+	ks_gojson_write(&ks_schema_builtin, ks_test_type(*state, json), false, &v, &out);
+	return text_of(*state, &out);
+}
+
+static const char *difference(void **state, const char *before, const char *after)
+{
+	struct ks_buf out;
+
+	ks_buf_init(&out);
+	ks_gojson_diff(ks_str_from(before), ks_str_from(after), &out);
+	return text_of(*state, &out);
+}
+
+static void test_fields_have_go_names_and_none_is_left_out(void **state)
+{
+	const char *text = shown(state, "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"RoleBinding\","
+									"\"roleRef\":{\"kind\":\"Role\",\"name\":\"r\"}}");
+
+	assert_non_null(strstr(text, "\"RoleRef\":{\"APIGroup\":\"\",\"Kind\":\"Role\",\"Name\":\"r\"}"));
+	assert_non_null(strstr(text, "\"Subjects\":null"));
+}
+
+static void test_the_same_twice_has_no_difference(void **state)
+{
+	assert_string_equal(difference(state, "{\"A\":1}", "{\"A\":1}"), "");
+}
+
+static void test_a_changed_line_stands_between_its_neighbours(void **state)
+{
+	const char *text = difference(state, "{\"A\":1,\"B\":2}", "{\"A\":1,\"B\":3}");
+
+	assert_non_null(strstr(text, "@@"));
+	assert_non_null(strstr(text, "\n-"));
+	assert_non_null(strstr(text, "\"B\": 2"));
+	assert_non_null(strstr(text, "\n+"));
+	assert_non_null(strstr(text, "\"B\": 3"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		KS_TEST(test_fields_have_go_names_and_none_is_left_out),
+		KS_TEST(test_the_same_twice_has_no_difference),
+		KS_TEST(test_a_changed_line_stands_between_its_neighbours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
