@@ -232,7 +232,18 @@ static void service_prepare_update(struct ks_registry_context *ctx, struct ks_va
 
 /* -- validation --------------------------------------------------------------------------------------------------- */
 
-static void validate_each_address(struct ks_registry_context *ctx, const struct ks_value *ips, bool *broken, struct ks_status *status)
+static bool has_text(const struct ks_value *list, struct ks_str text)
+{
+	for (uint32_t i = 0; list && i < list->n; i++) {
+		if (ks_str_eq(text, ks_value_str(&list->items[i])))
+			return true;
+	}
+	return false;
+}
+
+/* What `old` (may be NULL) holds may stay, whatever it is. */
+static void validate_each_address(
+	struct ks_registry_context *ctx, const struct ks_value *ips, const struct ks_value *old, bool *broken, struct ks_status *status)
 {
 	for (uint32_t i = 0; i < ips->n; i++) {
 		struct ks_str ip = ks_value_str(&ips->items[i]);
@@ -242,7 +253,7 @@ static void validate_each_address(struct ks_registry_context *ctx, const struct 
 			if (ips->n > 1)
 				ks_cause_invalid_value(status, ctx->arena, ctx->schema, "spec.clusterIPs", ips, "'None' must be the first and only value");
 			*broken |= ips->n > 1;
-		} else if (!ks_parse_ipv4(ip, &unused) && !ks_is_ipv6(ip)) {
+		} else if (!ks_parse_ipv4(ip, &unused) && !ks_is_ipv6(ip) && !has_text(old, ip)) {
 			*broken = true;
 			ks_cause_invalid(status, ctx->arena, ks_kit_path(ctx, "spec.clusterIPs[%u]", i), ip,
 				"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
@@ -292,7 +303,8 @@ static void validate_family_of_each(struct ks_registry_context *ctx, const struc
 	}
 }
 
-void ks_service_validate_addresses(struct ks_registry_context *ctx, const struct ks_value *service, struct ks_status *status)
+void ks_service_validate_addresses(
+	struct ks_registry_context *ctx, const struct ks_value *service, const struct ks_value *old, struct ks_status *status)
 {
 	const struct ks_value *ips = ks_kit_list(ctx, service, "spec.clusterIPs");
 	struct ks_str ip = ks_kit_text(ctx, service, "spec.clusterIP");
@@ -307,7 +319,7 @@ void ks_service_validate_addresses(struct ks_registry_context *ctx, const struct
 		ks_cause_invalid_value(status, ctx->arena, ctx->schema, "spec.clusterIPs", ips, "first value must match `clusterIP`");
 	validate_families(ctx, service, status);
 	if (ips)
-		validate_each_address(ctx, ips, &broken, status);
+		validate_each_address(ctx, ips, old ? ks_kit_list(ctx, old, "spec.clusterIPs") : NULL, &broken, status);
 	if (broken || !ips)
 		return;
 	if (ips->n == 2 && ks_parse_ipv4(ks_value_str(&ips->items[0]), &unused) == ks_parse_ipv4(ks_value_str(&ips->items[1]), &unused))

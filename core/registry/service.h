@@ -22,7 +22,8 @@ bool ks_parse_service_range(const char *text, uint32_t *network_r, uint32_t *cou
 /* strategy.allocate and .release */
 int ks_service_allocate(struct ks_registry_context *ctx, struct ks_value *service, const struct ks_value *old, struct ks_status *status);
 void ks_service_release(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *service);
-/* Causes for what is wrong with clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy. */
-void ks_service_validate_addresses(struct ks_registry_context *ctx, const struct ks_value *service, struct ks_status *status);
+/* Causes for what is wrong with clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy; `old` is NULL on create. */
+void ks_service_validate_addresses(
+	struct ks_registry_context *ctx, const struct ks_value *service, const struct ks_value *old, struct ks_status *status);
 
 #endif

@@ -242,7 +242,7 @@ static int init_families(struct ks_registry_context *ctx, struct ks_value *servi
 	if (!default_policy(ctx, service, old))
 		return ks_status_internal(status, ctx->arena, "out of memory");
 	begin_invalid(ctx, service, status);
-	ks_service_validate_addresses(ctx, service, status);
+	ks_service_validate_addresses(ctx, service, old, status);
 	if (!status->causes)
 		check_single_stack(ctx, service, status);
 	free_choice = ks_service_is_headless(ctx, service) && !ks_service_has_selector(ctx, service);

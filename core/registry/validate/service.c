@@ -14,7 +14,7 @@ static const char *const service_types[] = {"ClusterIP", "ExternalName", "LoadBa
 struct service {
 	struct ks_check *c;
 	struct ks_registry_context *ctx;
-	const struct ks_value *object, *ports, *old; /* `old` is NULL on create */
+	const struct ks_value *object, *before, *ports, *old; /* `before` (whole) and `old` (its spec) are NULL on create */
 	struct ks_value spec;
 	struct ks_str type;
 	bool balanced, headless;
@@ -325,7 +325,7 @@ static void check_service(const struct service *s)
 	}
 	ks_check_labels(s->c, &path, "selector", KS_IN_MAP(s->c, &s->spec, "selector"));
 	check_affinity(s, &path);
-	ks_service_validate_addresses(s->ctx, s->object, s->c->status);
+	ks_service_validate_addresses(s->ctx, s->object, s->before, s->c->status);
 	check_external_ips(s, &path);
 	if (!s->type.n)
 		ks_err_required(s->c, &path, "type", "");
@@ -470,6 +470,7 @@ void ks_validate_service(struct ks_registry_context *ctx, const struct ks_value 
 	if (ctx->subresource.n)
 		return;
 	s = read_service(&c, ctx, object);
+	s.before = old;
 	s.old = old ? KS_IN(&c, old, "spec") : NULL;
 	if (old) {
 		before = read_service(&c, ctx, old);
