@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Bindings, evictions and their budgets, as changes of trees. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/registry/subresources.h"
