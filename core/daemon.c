@@ -94,7 +94,7 @@ static void begin_drain(struct ks_daemon *d)
 {
 	if (atomic_exchange(&d->server.draining, true)) {
 		ks_log(KS_LOG_WARN, "server", "asked to stop a second time: requests in flight are dropped");
-		ks_loop_stop(d->loop);
+		ks_server_cut(d->server.http);
 		return;
 	}
 	ks_log(KS_LOG_INFO, "server", "draining");
@@ -340,12 +340,15 @@ static void stop(struct ks_daemon *d)
 {
 	if (d->plugins_started)
 		ks_plugins_drain(d->plugins, d->config->server.drain_timeout_ms);
-	ks_server_free(&d->server.http);
+	if (d->server.http)
+		ks_server_stop(d->server.http);
 	if (d->plugins_started)
 		ks_plugins_stop(d->plugins);
 	ks_cache_stop(&d->server.cache);
 	ks_router_free(&d->server.router);
 	ks_plugins_free(&d->plugins);
+	/* The threads of plugins and stores have ended: nobody posts to the workers' loops any more. */
+	ks_server_free(&d->server.http);
 	if (d->pipeline_made)
 		ks_pipeline_fini(&d->server);
 	ks_timer_cancel(&d->ready_timer);

@@ -136,8 +136,12 @@ int ks_server_reload_tls(struct ks_server *server, const struct ks_server_config
  * flight finish; `drained` is called on the main loop's thread when all connections are gone; after `deadline_ms` those that are left are cut.
  * The pipeline ends its watches itself before that. */
 void ks_server_drain(struct ks_server *server, uint64_t deadline_ms, void (*drained)(void *arg), void *arg);
-/* Stops the workers and frees everything, on the main loop's thread. At once, or after `drained` was called; not between. Every stream that is
- * still there gets closed() first. */
+/* A drain waits no longer: the connections that are left are cut, and `drained` follows. On the main loop's thread. */
+void ks_server_cut(struct ks_server *server);
+/* Ends the workers' threads, on the main loop's thread. At once, or after `drained` was called; not between. Every stream that is still there
+ * gets closed() first. The loops stay until ks_server_free, for threads that are about to have posted to them. */
+void ks_server_stop(struct ks_server *server);
+/* ks_server_stop, and frees everything. */
 void ks_server_free(struct ks_server **server);
 
 #endif

@@ -63,14 +63,24 @@ static void fill_defaults(struct ks_server_config *config)
 	set_default(&config->max_connections, connections_by_limit());
 }
 
-static void free_all(struct ks_server *server)
+void ks_server_stop(struct ks_server *server)
 {
+	if (server->stopped)
+		return;
+	server->stopped = true;
 	ks_listener_free(&server->listener);
 	ks_timer_cancel(&server->drain_limit);
 	for (uint32_t i = 0; i < server->n_workers; i++)
 		ks_worker_stop(server->workers[i]);
 	for (uint32_t i = 0; i < server->n_workers; i++)
-		ks_worker_join(&server->workers[i]);
+		ks_worker_join(server->workers[i]);
+}
+
+static void free_all(struct ks_server *server)
+{
+	ks_server_stop(server);
+	for (uint32_t i = 0; i < server->n_workers; i++)
+		ks_worker_free(&server->workers[i]);
 	free(server->workers);
 	nghttp2_session_callbacks_del(server->h2_callbacks);
 	nghttp2_option_del(server->h2_options);
@@ -182,14 +192,22 @@ static void on_drained(struct ks_task *task)
 
 static void on_drain_limit(struct ks_timer *timer)
 {
-	struct ks_server *server = (struct ks_server *)((char *)timer - offsetof(struct ks_server, drain_limit));
+	ks_server_cut((struct ks_server *)((char *)timer - offsetof(struct ks_server, drain_limit)));
+}
 
+void ks_server_cut(struct ks_server *server)
+{
+	if (!server->draining || server->cut)
+		return;
+	server->cut = true;
+	ks_timer_cancel(&server->drain_limit);
 	for (uint32_t i = 0; i < server->n_workers; i++)
 		ks_loop_post(server->workers[i]->loop, &server->workers[i]->kill_task);
 }
 
 void ks_server_drain(struct ks_server *server, uint64_t deadline_ms, void (*drained)(void *arg), void *arg)
 {
+	server->draining = true;
 	server->drained = drained;
 	server->drained_arg = arg;
 	ks_listener_free(&server->listener);

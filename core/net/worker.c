@@ -319,10 +319,14 @@ int ks_worker_start(struct ks_server *server, uint32_t index, struct ks_worker *
 	return 0;
 }
 
-void ks_worker_join(struct ks_worker **worker)
+void ks_worker_join(struct ks_worker *worker)
 {
-	pthread_join((*worker)->thread, NULL);
-	bury_dead(*worker);
+	pthread_join(worker->thread, NULL);
+	bury_dead(worker);
+}
+
+void ks_worker_free(struct ks_worker **worker)
+{
 	worker_free(*worker);
 	*worker = NULL;
 }

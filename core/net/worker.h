@@ -56,15 +56,17 @@ struct ks_server {
 	struct ks_listener *listener;
 	uint32_t n_drained;
 	struct ks_timer drain_limit;
+	bool draining, cut, stopped;
 	void (*drained)(void *arg);
 	void *drained_arg;
 };
 
 int ks_worker_start(struct ks_server *server, uint32_t index, struct ks_worker **out_r, struct ks_error *err)
 	__attribute__((warn_unused_result));
-/* Asks the thread to end; ks_worker_join waits for it and frees the worker. */
+/* Asks the thread to end; ks_worker_join waits for it. */
 void ks_worker_stop(struct ks_worker *worker);
-void ks_worker_join(struct ks_worker **worker);
+void ks_worker_join(struct ks_worker *worker);
+void ks_worker_free(struct ks_worker **worker);
 /* Any thread. Takes over the descriptor. */
 void ks_worker_hand_over(struct ks_worker *worker, int fd, const char *address);
 /* The value of a Date header, now: 29 characters. */

@@ -403,6 +403,30 @@ static void draining_closes_idle_connections_and_finishes_requests(void **state)
 	net_wait(&drained, 1);
 }
 
+static void run_cut(struct ks_task *task)
+{
+	(void)task;
+	ks_server_cut(net_server);
+	ks_server_cut(net_server); /* once is enough */
+}
+
+static void a_drain_that_is_cut_is_over_at_once(void **state)
+{
+	static struct ks_task task = {.run = run_cut};
+	struct net_client client;
+
+	(void)state;
+	net_start(NULL);
+	net_open(&client, NULL, false);
+	net_say(&client, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n");
+	net_wait(&net_requests, 1);
+	drain(60000);
+	ks_loop_post(net_loop, &task);
+	net_wait(&drained, 1);
+	net_close(&client);
+	net_stop();
+}
+
 static void draining_http2_says_goaway(void **state)
 {
 	static char data[65536];
@@ -488,6 +512,7 @@ int main(void)
 		TEST(many_clients_are_served_by_all_workers),
 		TEST(draining_without_connections_is_over_at_once),
 		TEST(draining_closes_idle_connections_and_finishes_requests),
+		TEST(a_drain_that_is_cut_is_over_at_once),
 		TEST(draining_http2_says_goaway),
 		TEST(the_deadline_ends_what_does_not_end_itself),
 		TEST(nothing_is_accepted_while_draining),
