@@ -413,18 +413,16 @@ static void run_cut(struct ks_task *task)
 static void a_drain_that_is_cut_is_over_at_once(void **state)
 {
 	static struct ks_task task = {.run = run_cut};
-	struct net_client client;
 
 	(void)state;
 	net_start(NULL);
-	net_open(&client, NULL, false);
+	net_open(&client, "http/1.1", false);
 	net_say(&client, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n");
 	net_wait(&net_requests, 1);
 	drain(60000);
 	ks_loop_post(net_loop, &task);
 	net_wait(&drained, 1);
 	net_close(&client);
-	net_stop();
 }
 
 static void draining_http2_says_goaway(void **state)
