@@ -99,9 +99,11 @@ static void take_headers(struct ks_stream *stream, int status, const struct ks_h
 
 	assert(stream->open && stream->answer.code == 0);
 	stream->answer.code = status;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		at += (size_t)snprintf(stream->answer.headers + at, sizeof(stream->answer.headers) - at, "%.*s: %.*s\n", (int)headers[i].name.n,
 			headers[i].name.p, (int)headers[i].value.n, headers[i].value.p);
+		assert(at < sizeof(stream->answer.headers));
+	}
 }
 
 int ks_stream_write(struct ks_stream *stream, const struct ks_piece *pieces, size_t n)

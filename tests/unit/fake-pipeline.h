@@ -12,7 +12,7 @@
 
 struct fake_answer {
 	int code;               /* 0: none yet */
-	char headers[4096];     /* "name: value\n" */
+	char headers[16384];    /* "name: value\n" */
 	char body[1024 * 1024];
 	size_t body_n;
 	bool ended, reset;
