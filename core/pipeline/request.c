@@ -156,11 +156,20 @@ bool ks_request_set_target(struct ks_request *request, struct ks_str method, str
 	return true;
 }
 
+/* It stands in log lines between spaces: one with a space in it could pretend to be more. */
+static bool is_one_word(struct ks_str text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] <= ' ' || text.p[i] == '=' || text.p[i] == '"' || text.p[i] > '~')
+			return false;
+	return text.n > 0;
+}
+
 static void take_audit_id(struct ks_request *request)
 {
 	struct ks_str sent = ks_request_header_view(request, "audit-id");
 
-	if (sent.n == 0) {
+	if (!is_one_word(sent)) {
 		ks_lane_audit_id(request->lane, request->audit_id);
 		return;
 	}
