@@ -48,11 +48,10 @@ class Run:
         self.step("build of the tests (%s)" % tree.name, status, output)
         status, output = ws.run(["make", "-s", "-f", "Makefile", "--eval", "ks-print-tests: ; @echo $(TESTS)", "ks-print-tests"], cwd=tree.path)
         names = [n for n in output.split() if choose(n) and self.wanted(n)]
-        for path in glob.glob(os.path.join(tree.path, "**", "*.trs"), recursive=True):
-            os.unlink(path)
-            if os.path.exists(path[:-4] + ".log"):
-                os.unlink(path[:-4] + ".log")
         bases = {name: re.sub(r"\.(sh|py|lua)$", "", name) for name in names}
+        for path in [os.path.join(tree.path, base + end) for base in bases.values() for end in (".log", ".trs")]:
+            if os.path.exists(path):
+                os.unlink(path)
         # Each log needs its own program alone: one that can't be built keeps no other from running.
         status, output = tree.make("-k", *[base + ".log" for base in bases.values()], timeout=900)
         logs = tree.logs()
