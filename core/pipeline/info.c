@@ -238,15 +238,27 @@ int ks_info_parse(struct ks_request *request)
 	return parse_resource(request, parts);
 }
 
+/* A query is read whole or refused: a dryRun that was overlooked would write. */
+static int parse_query(struct ks_request *request)
+{
+	if (request->raw_query.n == 0 || request->query.parsed)
+		return 0;
+	return ks_query_parse(&request->arena, request->raw_query, &request->query);
+}
+
 enum ks_stage_result ks_stage_info(struct ks_request *request)
 {
 	const char *text;
-	int rc = ks_info_parse(request);
+	int rc = parse_query(request);
 
+	rc = rc ? rc : ks_info_parse(request);
 	ks_metrics_begin(request);
 	switch (rc) {
 	case 0:
 		return KS_STAGE_NEXT;
+	case -E2BIG:
+		ks_status_bad_request(&request->status, &request->arena, "the query has too many parameters");
+		return KS_STAGE_FAILED;
 	case -ENOENT:
 		text = ks_arena_printf(&request->arena,
 			"Internal Server Error: \"%.*s\": failed to create RequestInfo: unable to determine kind and namespace from url, %.*s\n",

@@ -63,7 +63,7 @@ static size_t count_pairs(struct ks_str raw)
 
 	for (size_t i = 0; i < raw.n; i++)
 		n += raw.p[i] == '&';
-	return n < MOST_PAIRS ? n : MOST_PAIRS;
+	return n;
 }
 
 /* 1: decoded; 0: to be left out; negative: out of memory. */
@@ -88,15 +88,17 @@ static int decode_pair(struct ks_arena *arena, struct ks_str pair, struct ks_que
 	return rc == 0 ? 1 : rc;
 }
 
-bool ks_query_parse(struct ks_arena *arena, struct ks_str raw, struct ks_query *out_r)
+int ks_query_parse(struct ks_arena *arena, struct ks_str raw, struct ks_query *out_r)
 {
 	size_t room = count_pairs(raw), n = 0;
 	struct ks_query_item *items = NULL;
 
+	if (room > MOST_PAIRS)
+		return -E2BIG;
 	if (room) {
 		items = ks_arena_zalloc(arena, room, sizeof(*items));
 		if (!items)
-			return false;
+			return -ENOMEM;
 	}
 	while (raw.n > 0 && n < room) {
 		const char *end = memchr(raw.p, '&', raw.n);
@@ -105,12 +107,12 @@ bool ks_query_parse(struct ks_arena *arena, struct ks_str raw, struct ks_query *
 		int rc = decode_pair(arena, pair, &items[n]);
 
 		if (rc < 0)
-			return false;
+			return rc;
 		n += (size_t)rc;
 		raw = ks_str_of(raw.p + skip, raw.n - skip);
 	}
 	*out_r = (struct ks_query){.items = items, .n = n, .parsed = true};
-	return true;
+	return 0;
 }
 
 struct ks_str ks_query_get(const struct ks_query *query, const char *key)

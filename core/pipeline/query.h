@@ -16,8 +16,9 @@ struct ks_query {
 	bool parsed;
 };
 
-/* "a=1&b=%20" into items, in order. A pair that can't be decoded, or that has a semicolon, is left out. False when out of memory. */
-bool ks_query_parse(struct ks_arena *arena, struct ks_str raw, struct ks_query *out_r) __attribute__((warn_unused_result));
+/* "a=1&b=%20" into items, in order. A pair that can't be decoded, or that has a semicolon, is left out. 0, -ENOMEM, or -E2BIG for more than
+ * 4,096 pairs. */
+int ks_query_parse(struct ks_arena *arena, struct ks_str raw, struct ks_query *out_r) __attribute__((warn_unused_result));
 /* First value; p NULL when the key is absent, "" when it has no value. */
 struct ks_str ks_query_get(const struct ks_query *query, const char *key);
 

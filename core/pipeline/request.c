@@ -40,8 +40,8 @@ struct ks_str ks_request_header(struct ks_request *request, const char *name)
 
 struct ks_str ks_request_query(struct ks_request *request, const char *key)
 {
-	if (!request->query.parsed && !ks_query_parse(&request->arena, request->raw_query, &request->query))
-		return (struct ks_str){0};
+	if (!request->query.parsed && ks_query_parse(&request->arena, request->raw_query, &request->query) < 0)
+		return (struct ks_str){0}; /* only before the first stage has looked: it refuses what can't be parsed */
 	return ks_query_get(&request->query, key);
 }
 

@@ -149,7 +149,8 @@ static void test_query(void **state)
 	struct ks_query query;
 
 	(void)state;
-	assert_true(ks_query_parse(&arena, ks_str_from("a=1&b=x%20y+z&c&a=2&d=%zz&e;f=1&=v&g=a=b"), &query));
+	assert_int_equal(ks_query_parse(&arena, ks_str_of(NULL, 0), &query), 0);
+	assert_int_equal(ks_query_parse(&arena, ks_str_from("a=1&b=x%20y+z&c&a=2&d=%zz&e;f=1&=v&g=a=b"), &query), 0);
 	assert_true(ks_str_is(ks_query_get(&query, "a"), "1"));
 	assert_true(ks_str_is(ks_query_get(&query, "b"), "x y z"));
 	assert_non_null(ks_query_get(&query, "c").p);
@@ -157,8 +158,20 @@ static void test_query(void **state)
 	assert_null(ks_query_get(&query, "d").p);
 	assert_null(ks_query_get(&query, "f").p);
 	assert_true(ks_str_is(ks_query_get(&query, "g"), "a=b"));
-	assert_true(ks_query_parse(&arena, ks_str_from(""), &query));
+	assert_int_equal(ks_query_parse(&arena, ks_str_from(""), &query), 0);
 	assert_int_equal(query.n, 0);
+}
+
+static void test_query_of_too_many_pairs(void **state)
+{
+	struct ks_query query;
+	char text[2 * 4097];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(text); i += 2)
+		memcpy(text + i, "a&", 2);
+	assert_int_equal(ks_query_parse(&arena, ks_str_of(text, 2 * 4096 - 1), &query), 0);
+	assert_int_equal(ks_query_parse(&arena, ks_str_of(text, 2 * 4097 - 1), &query), -E2BIG);
 }
 
 static void check_pretty(const char *json, const char *want)
@@ -299,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_patch_types),
 		cmocka_unit_test(test_coarse_accept),
 		cmocka_unit_test(test_query),
+		cmocka_unit_test(test_query_of_too_many_pairs),
 		cmocka_unit_test(test_pretty),
 		cmocka_unit_test(test_yaml),
 		cmocka_unit_test(test_yaml_scalars),
