@@ -30,6 +30,7 @@ struct ks_loop {
 	struct ks_task *head;
 	struct ks_task stub;
 	bool backlog; /* tasks were left when the turn's budget ran out */
+	bool more;    /* a hook of the last turn has more to do */
 	struct ks_turn_hook *hooks;
 	struct event *alarm;
 	uint64_t alarm_at; /* NEVER when not set; nothing in the wheel is due before */
@@ -326,21 +327,27 @@ static bool run_hooks(struct ks_loop *loop)
 	return more;
 }
 
+int ks_loop_turn(struct ks_loop *loop, bool wait)
+{
+	int flags = EVLOOP_ONCE | (!wait || loop->more || loop->backlog ? EVLOOP_NONBLOCK : 0);
+	int result = event_base_loop(loop->base, flags);
+
+	if (loop->backlog)
+		run_tasks(loop);
+	loop->more = run_hooks(loop);
+	return result < 0 ? -EIO : 0;
+}
+
 int ks_loop_run(struct ks_loop *loop)
 {
-	bool more = false;
 	int result = 0;
 
 	loop->thread = pthread_self();
 	atomic_store(&loop->running, true);
-	while (result >= 0 && !atomic_load(&loop->stopping)) {
-		result = event_base_loop(loop->base, EVLOOP_ONCE | (more || loop->backlog ? EVLOOP_NONBLOCK : 0));
-		if (loop->backlog)
-			run_tasks(loop);
-		more = run_hooks(loop);
-	}
+	while (result == 0 && !atomic_load(&loop->stopping))
+		result = ks_loop_turn(loop, true);
 	atomic_store(&loop->running, false);
-	return result < 0 ? -EIO : 0;
+	return result;
 }
 
 void ks_loop_stop(struct ks_loop *loop)

@@ -38,6 +38,8 @@ struct event_base *ks_loop_base(struct ks_loop *loop);
 uint32_t ks_loop_index(const struct ks_loop *loop);
 /* Runs on the calling thread until ks_loop_stop. 0, or a negative errno. */
 int ks_loop_run(struct ks_loop *loop);
+/* One turn of a loop that does not run otherwise; without `wait` it only does what is due. 0, or a negative errno. */
+int ks_loop_turn(struct ks_loop *loop, bool wait);
 /* Any thread. */
 void ks_loop_stop(struct ks_loop *loop);
 /* Any thread; never runs the task before it returns. */

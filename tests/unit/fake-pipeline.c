@@ -3,7 +3,6 @@
 #include "tests/unit/fake-pipeline.h"
 
 #include <assert.h>
-#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -506,15 +505,15 @@ static void tick(struct ks_timer *timer)
 		abort();
 }
 
-/* By turns of the event base: a loop that was stopped can't be run again. */
+/* By turns: a loop that was stopped can't be run again. */
 void fake_run_until(struct fake *fake, bool (*done)(void *arg), void *arg)
 {
 	struct tick t = {.timer.fire = tick, .loop = fake->loop};
-	uint64_t until = ks_monotonic_ns() + UINT64_C(2000000000);
+	uint64_t until = ks_monotonic_ns() + UINT64_C(30000000000);
 
 	tick(&t.timer);
 	while (!done(arg) && ks_monotonic_ns() < until)
-		event_base_loop(ks_loop_base(fake->loop), EVLOOP_ONCE);
+		(void)ks_loop_turn(fake->loop, true);
 	ks_timer_cancel(&t.timer);
 }
 

@@ -3,7 +3,6 @@
 #include "host-fixture.h"
 
 #include <dlfcn.h>
-#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -147,7 +146,7 @@ void fixture_run(struct fixture *f)
 
 void fixture_turn_main(struct fixture *f)
 {
-	event_base_loop(ks_loop_base(f->main_loop), EVLOOP_NONBLOCK);
+	(void)ks_loop_turn(f->main_loop, false);
 }
 
 void fixture_end(struct fixture *f)

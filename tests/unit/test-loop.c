@@ -124,6 +124,32 @@ static void endless_tasks_do_not_starve_timers(void **state)
 	assert_true(greedy_runs > 16);
 }
 
+/* Longer than the budget of a turn, so that the next one is left over. */
+static unsigned slow_runs;
+
+static void run_slow(struct ks_task *task)
+{
+	uint64_t until = ks_monotonic_ns() + UINT64_C(1000000);
+
+	(void)task;
+	while (ks_monotonic_ns() < until)
+		;
+	slow_runs++;
+}
+
+static void turns_go_on_with_what_is_left_over(void **state)
+{
+	struct ks_task tasks[3] = {{.run = run_slow}, {.run = run_slow}, {.run = run_slow}};
+
+	(void)state;
+	slow_runs = 0;
+	for (int i = 0; i < 3; i++)
+		ks_loop_post(loop, &tasks[i]);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ks_loop_turn(loop, false), 0);
+	assert_int_equal(slow_runs, 3);
+}
+
 /* -- timers ---------------------------------------------------------------------------------------------------- */
 
 enum { N_TIMERS = 500 };
@@ -283,6 +309,7 @@ int main(void)
 		TEST(tasks_of_many_threads_run_once_and_in_order),
 		TEST(post_does_not_run_the_task_itself),
 		TEST(endless_tasks_do_not_starve_timers),
+		TEST(turns_go_on_with_what_is_left_over),
 		TEST(timers_fire_once_and_never_early),
 		TEST(a_timer_is_not_much_too_late),
 		TEST(a_cancelled_timer_does_not_fire),

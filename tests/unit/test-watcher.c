@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Watchers: what they are told, when they are woken, when they are too late. */
 #include <errno.h>
-#include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -108,7 +107,7 @@ static void settle(struct fixture *f, uint64_t revision)
 {
 	help_settle(f->cache, pods, revision);
 	for (int i = 0; i < 3; i++) /* a hub with much to do posts itself again */
-		event_base_loop(ks_loop_base(f->loop), EVLOOP_NONBLOCK);
+		(void)ks_loop_turn(f->loop, false);
 }
 
 static struct ks_watch_filter by_label(struct fixture *f, const char *text)
