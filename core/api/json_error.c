@@ -53,98 +53,40 @@ static const char *scalar_name(uint8_t class_)
 const char *ks_json_go_type(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, unsigned field_flags)
 {
 	const struct ks_type *t = &s->types[type];
-	const char *name = type ? ks_schema_text(s, t->name) : "", *element;
+	const char *name = type ? ks_schema_text(s, t->name) : "", *star = field_flags & KS_FIELD_ELEMENT_POINTER ? "*" : "", *element, *key;
 
 	if (*name)
 		return package_and_name(name);
-	if (type && t->class_ == KS_TYPE_MAP && s->types[t->element].class_ == KS_TYPE_QUANTITY)
-		return "v1.ResourceList";
 	if (!type || (t->class_ != KS_TYPE_LIST && t->class_ != KS_TYPE_MAP))
 		return scalar_name(type ? t->class_ : KS_TYPE_NONE);
 	element = ks_json_go_type(arena, s, t->element, 0);
 	if (!element)
 		return NULL;
-	return ks_arena_printf(
-		arena, "%s%s%s", t->class_ == KS_TYPE_LIST ? "[]" : "map[string]", field_flags & KS_FIELD_ELEMENT_POINTER ? "*" : "", element);
-}
-
-/* ---- embedded structs, which Go names in a path ---- */
-
-/* Structs whose fields come from a struct that is embedded in them: all fields but `own`, or only `only`. */
-static const struct embedding {
-	const char *type, *embedded, *own, *only;
-} embeddings[] = {
-	{"Volume", "VolumeSource", "name", NULL},
-	{"PersistentVolumeSpec", "PersistentVolumeSource",
-		"capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions volumeMode nodeAffinity "
-		"volumeAttributesClassName",
-		NULL},
-	{"Probe", "ProbeHandler", NULL, "exec httpGet tcpSocket grpc"},
-	{"EphemeralContainer", "EphemeralContainerCommon", "targetContainerName", NULL},
-	{"ConfigMapProjection", "LocalObjectReference", NULL, "name"},
-	{"ConfigMapVolumeSource", "LocalObjectReference", NULL, "name"},
-	{"ConfigMapEnvSource", "LocalObjectReference", NULL, "name"},
-	{"ConfigMapKeySelector", "LocalObjectReference", NULL, "name"},
-	{"SecretProjection", "LocalObjectReference", NULL, "name"},
-	{"SecretEnvSource", "LocalObjectReference", NULL, "name"},
-	{"SecretKeySelector", "LocalObjectReference", NULL, "name"},
-	{"DeviceClaimConfiguration", "DeviceConfiguration", NULL, "opaque"},
-	{"DeviceAllocationConfiguration", "DeviceConfiguration", NULL, "opaque"},
-	{"DeviceClassConfiguration", "DeviceConfiguration", NULL, "opaque"},
-	{"IngressRule", "IngressRuleValue", NULL, "http"},
-	{"NamedRuleWithOperations", "RuleWithOperations.Rule", NULL, "apiGroups apiVersions resources scope"},
-	{"NamedRuleWithOperations", "RuleWithOperations", NULL, "operations"},
-	{"RuleWithOperations", "Rule", NULL, "apiGroups apiVersions resources scope"},
-};
-
-static bool has_word(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = words; at && (at = strstr(at, word)); at += n)
-		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-			return true;
-	return false;
-}
-
-/* NULL when the field is the struct's own. */
-static const char *embedded_name(const struct ks_schema *s, uint16_t type, const char *field)
-{
-	const char *name = short_name(ks_schema_text(s, s->types[type].name));
-
-	for (size_t i = 0; i < sizeof(embeddings) / sizeof(embeddings[0]); i++) {
-		const struct embedding *e = &embeddings[i];
-
-		if (strcmp(e->type, name) == 0 && (e->own ? !has_word(e->own, field) : has_word(e->only, field)))
-			return e->embedded;
-	}
-	/* TypeMeta comes first, and only in it does apiVersion follow kind. */
-	if ((strcmp(field, "kind") == 0 || strcmp(field, "apiVersion") == 0) && ks_schema_slot(s, type, "kind", 4) == 0 &&
-	    ks_schema_slot(s, type, "apiVersion", 10) == 1)
-		return "TypeMeta";
-	return NULL;
+	if (t->class_ == KS_TYPE_LIST)
+		return ks_arena_printf(arena, "[]%s%s", star, element);
+	key = t->key ? ks_json_go_type(arena, s, t->key, 0) : "string";
+	return key ? ks_arena_printf(arena, "map[%s]%s%s", key, star, element) : NULL;
 }
 
 /* ---- paths ---- */
 
 static void add_go_path(struct ks_buf *out, const struct ks_schema *s, const struct ks_json_frame *frame)
 {
-	const char *name, *embedded;
+	const struct ks_field *field;
 
 	if (!frame)
 		return;
 	add_go_path(out, s, frame->up);
 	if (frame->kind != KS_FRAME_FIELD)
 		return;
-	name = ks_schema_text(s, ks_schema_field(s, frame->type, frame->slot)->name);
-	embedded = embedded_name(s, frame->type, name);
+	field = ks_schema_field(s, frame->type, frame->slot);
 	if (out->len && out->data[out->len - 1] != ' ')
 		ks_buf_add_char(out, '.');
-	if (embedded) {
-		ks_buf_add_str(out, embedded);
+	if (field->embedded) {
+		ks_buf_add_str(out, ks_schema_text(s, s->lists[field->embedded]));
 		ks_buf_add_char(out, '.');
 	}
-	ks_buf_add_str(out, name);
+	ks_buf_add_str(out, ks_schema_text(s, field->name));
 }
 
 static void add_strict_path(struct ks_buf *out, const struct ks_schema *s, const struct ks_json_frame *frame)

@@ -28,7 +28,7 @@ enum ks_type_class {
 	KS_TYPE_INT32,
 	KS_TYPE_INT64,
 	KS_TYPE_FLOAT64,
-	KS_TYPE_STRING,        /* and every named string */
+	KS_TYPE_STRING,        /* and every named string: each is a type of its own */
 	KS_TYPE_BYTES,         /* []byte: base64 in JSON */
 	KS_TYPE_TIME,          /* meta/v1.Time: RFC 3339, seconds, UTC; null when zero */
 	KS_TYPE_MICRO_TIME,    /* meta/v1.MicroTime: six digits of a second */
@@ -53,11 +53,13 @@ struct ks_type {
 	uint16_t element;   /* type of a LIST's items or a MAP's values; 0 otherwise */
 	uint16_t n_fields;  /* of a STRUCT */
 	uint32_t first_field;
-	uint32_t name;      /* STRUCT: OpenAPI name, such as io.k8s.api.core.v1.Pod; named scalars: theirs; else "" */
+	uint32_t name;      /* STRUCT: OpenAPI name, such as io.k8s.api.core.v1.Pod; what else has a name: the same way; else "" */
 	uint32_t name_table; /* STRUCT: index into `slots` of its hash table of field names: see ks_schema_slot */
 	uint16_t name_table_size; /* a power of two, 0 for a struct without fields */
 	uint16_t enum_first, n_enum; /* into `enums`: allowed values of a named string, as imported */
 	uint16_t is_union; /* a STRUCT of which one member is set (+union): see the fields' flags */
+	uint16_t key;      /* of a MAP: the type of its keys where they have a name of their own; 0: any string */
+	uint16_t reserved;
 };
 
 enum ks_field_flag {
@@ -97,7 +99,7 @@ struct ks_field {
 	uint16_t rule;           /* private to the rules: core/api/validate */
 	uint32_t union_name;     /* which union it is a member of; "" for the unnamed one */
 	uint16_t name_n;         /* length of `name` */
-	uint16_t reserved;
+	uint16_t embedded;       /* into `lists`: the embedded struct that it comes from ("TypeMeta", "RuleWithOperations.Rule"); "" none */
 };
 
 enum ks_scope { KS_SCOPE_CLUSTER, KS_SCOPE_NAMESPACED };

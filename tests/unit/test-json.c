@@ -174,6 +174,40 @@ static void test_wrong_types_are_told_with_struct_and_path(void **state)
 	}
 }
 
+/* Strings, lists and maps with a name of their own are told by it. */
+static void test_wrong_types_have_the_names_of_go(void **state)
+{
+	static const struct {
+		const char *json, *message;
+	} cases[] = {
+		{"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"type\":5}",
+			"json: cannot unmarshal number into Go struct field Secret.type of type v1.SecretType"},
+		{POD("\"spec\":{\"containers\":[{\"imagePullPolicy\":[]}]}"),
+			"json: cannot unmarshal array into Go struct field Container.spec.containers.imagePullPolicy of type v1.PullPolicy"},
+		{POD("\"spec\":{\"containers\":[{\"securityContext\":{\"capabilities\":{\"add\":[true]}}}]}"),
+			"json: cannot unmarshal bool into Go struct field Capabilities.spec.containers.securityContext.capabilities.add of type "
+			"v1.Capability"},
+		{POD("\"spec\":{\"overhead\":\"x\"}"), "json: cannot unmarshal string into Go struct field PodSpec.spec.overhead of type v1.ResourceList"},
+		{"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"uid\":1}}",
+			"json: cannot unmarshal number into Go struct field ObjectMeta.metadata.uid of type types.UID"},
+		{"{\"apiVersion\":\"v1\",\"kind\":\"PersistentVolumeClaim\",\"status\":{\"allocatedResourceStatuses\":[]}}",
+			"json: cannot unmarshal array into Go struct field PersistentVolumeClaimStatus.status.allocatedResourceStatuses of type "
+			"map[v1.ResourceName]v1.ClaimResourceStatus"},
+		{"{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SubjectAccessReview\",\"spec\":{\"extra\":{\"a\":\"b\"}}}",
+			"json: cannot unmarshal string into Go struct field SubjectAccessReviewSpec.spec.extra of type v1.ExtraValue"},
+		{"{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":\"ValidatingAdmissionPolicy\","
+		 "\"spec\":{\"matchConstraints\":{\"resourceRules\":[{\"apiGroups\":1}]}}}",
+			"json: cannot unmarshal number into Go struct field "
+			"NamedRuleWithOperations.spec.matchConstraints.resourceRules.RuleWithOperations.Rule.apiGroups of type []string"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ks_value v;
+
+		assert_string_equal(ks_test_decode(*state, cases[i].json, &v, NULL), cases[i].message);
+	}
+}
+
 static void test_the_first_wrong_type_is_told_and_a_failing_scalar_ends_it(void **state)
 {
 	struct ks_value v;
@@ -455,6 +489,7 @@ int main(void)
 		KS_TEST(test_escapes_and_invalid_utf8),
 		KS_TEST(test_absent_text),
 		KS_TEST(test_wrong_types_are_told_with_struct_and_path),
+		KS_TEST(test_wrong_types_have_the_names_of_go),
 		KS_TEST(test_the_first_wrong_type_is_told_and_a_failing_scalar_ends_it),
 		KS_TEST(test_syntax_errors_come_before_everything),
 		KS_TEST(test_a_syntax_error_behind_a_failing_scalar_wins),

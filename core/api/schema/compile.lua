@@ -60,6 +60,7 @@ local function new_lists()
 end
 
 local lists, list_keys, enums = new_lists(), new_lists(), new_lists()
+lists.add({ "" }) -- index 0: no embedded struct
 
 local function fnv(s)
 	local h = 2166136261
@@ -93,7 +94,7 @@ local function new_type(t)
 	return {
 		class = t.class, list_kind = t.list_kind or 0, atomic = t.atomic and 1 or 0, message = t.message and 1 or 0,
 		element = t.element or 0, n_fields = 0, first_field = 0, union = t.union, name = t.name or "",
-		name_table = 0, name_table_size = 0, enum_first = t.enum_first or 0, n_enum = t.n_enum or 0,
+		name_table = 0, name_table_size = 0, enum_first = t.enum_first or 0, n_enum = t.n_enum or 0, key = t.key or 0,
 	}
 end
 
@@ -166,23 +167,37 @@ local function declare_types()
 	end
 end
 
--- Index of a type by its text; composite types are made on the way.
-local function resolve(where, name)
+-- A list or map type from its text, or a named type; nil when it is neither. They may refer to others that aren't made yet.
+local resolve
+
+local function composite(where, name)
+	local key, element = name:match("^{(.-)}%*?(.+)$")
+	if key then
+		key = key ~= "" and resolve(where, key) or 0
+		return { class = MAP, element = resolve(where, element), key = key }
+	end
+	element = name:match("^%[%]%*?(.+)$")
+	return element and { class = LIST, element = resolve(where, element) }
+end
+
+local function named_type(where, named)
+	local t = composite(where, named.type)
+	if not t then
+		local of = types[resolve(where, named.type)]
+		t = { class = of.class, element = of.element, key = of.key, enum_first = of.enum_first, n_enum = of.n_enum }
+	end
+	t.message, t.name = named.message, named.package.model .. "." .. named.name
+	return t
+end
+
+-- Index of a type by its text; composite and named types are made on the way.
+function resolve(where, name)
 	if type_of[name] then
 		return type_of[name]
 	end
 	local named = declared[name]
-	if named and named.class == "named" then
-		local element = resolve(where, named.type:match("^%[%](.+)$"))
-		local model = named.package.model .. "." .. named.name
-		return add_type(name, { class = LIST, element = element, message = named.message, name = model })
-	end
-	local prefix, element = name:match("^([%[{][%]}])(.+)$")
-	if not prefix then
-		fail(where, "unknown type " .. name)
-	end
-	local index = resolve(where, element:gsub("^%*", ""))
-	return add_type(name, { class = prefix == "[]" and LIST or MAP, element = index })
+	local t = named and named.class == "named" and named_type(where, named) or composite(where, name)
+	return t and add_type(name, t) or fail(where, "unknown type " .. name)
 end
 
 local function field_flags(f, struct)
@@ -195,7 +210,7 @@ local function field_flags(f, struct)
 	set(f.omitempty, "omitempty")
 	set(f.omitzero, "omitzero")
 	set(f.type:match("^%*"), "pointer")
-	set(f.type:match("^[%[{][%]}]%*"), "element_pointer")
+	set(f.type:match("^%[%]%*") or f.type:match("^{[^}]*}%*"), "element_pointer")
 	set(f.required, "required")
 	set(f.nullable, "nullable")
 	set(f.patch and f.patch:find("retainKeys"), "retain_keys")
@@ -209,7 +224,7 @@ local function field_flags(f, struct)
 	return flags
 end
 
-local function add_field(struct, f, parent_proto, proto_none)
+local function add_field(struct, f, parent_proto, proto_none, embedded)
 	local list_kind, keys = 0, {}
 	if f.list then
 		local kind, names = f.list:match("^(%a+):?(.*)$")
@@ -227,14 +242,14 @@ local function add_field(struct, f, parent_proto, proto_none)
 	fields[n_fields] = {
 		name = f.name, type = type_index, flags = flags, proto = f.proto, proto_parent = parent_proto,
 		list_kind = list_kind, n_list_keys = #keys, first_list_key = list_keys.add(keys), merge = f.merge or "",
-		default = f.default or "", enum_first = t.n_enum > 0 and t.enum_first or 0, n_enum = t.n_enum, union = f.oneof or "",
+		default = f.default or "", enum_first = t.n_enum > 0 and t.enum_first or 0, n_enum = t.n_enum, union = f.oneof or "", embedded = embedded and lists.add({ embedded }) or 0,
 	}
 	n_fields = n_fields + 1
 	struct.slot_of[f.name] = n_fields - 1
 end
 
 -- Fields of a struct with embedded ones put in their place.
-local function add_fields(struct, from, parent_proto, proto_none)
+local function add_fields(struct, from, parent_proto, proto_none, embedded)
 	for _, f in ipairs(from.fields) do
 		if f.inline then
 			local inner = declared[f.inline] or fail(f.where, "unknown type " .. f.inline)
@@ -242,11 +257,12 @@ local function add_fields(struct, from, parent_proto, proto_none)
 				fail(f.where, "embedded too deep for proto_parent")
 			end
 			local parent = parent_proto == 0 and f.proto or parent_proto | f.proto << 8
-			add_fields(struct, inner, parent, f.proto == 0 or proto_none)
+			local path = (embedded and embedded .. "." or "") .. inner.name
+			add_fields(struct, inner, parent, f.proto == 0 or proto_none, path)
 		elseif struct.slot_of[f.name] then
 			fail(f.where, "field " .. f.name .. " twice")
 		else
-			add_field(struct, f, parent_proto, proto_none)
+			add_field(struct, f, parent_proto, proto_none, embedded)
 		end
 	end
 end
@@ -254,7 +270,7 @@ end
 local function compile_struct(t)
 	t.slot_of = {}
 	local first = n_fields
-	add_fields(t, t, 0, false)
+	add_fields(t, t, 0, false, nil)
 	local out = types[t.index]
 	out.first_field, out.n_fields = first, n_fields - first
 	local hashes = {}
@@ -430,7 +446,7 @@ local function type_rows()
 	for i = 0, #types do
 		local t = types[i]
 		rows[#rows + 1] = row(t.class, t.list_kind, t.atomic, t.message, t.element, t.n_fields, t.first_field, text(t.name),
-			t.name_table, t.name_table_size, t.enum_first, t.n_enum, t.union and 1 or 0)
+			t.name_table, t.name_table_size, t.enum_first, t.n_enum, t.union and 1 or 0, t.key, 0)
 	end
 	return rows
 end
@@ -440,7 +456,7 @@ local function field_rows()
 	for i = 0, n_fields - 1 do
 		local f = fields[i]
 		rows[#rows + 1] = row(text(f.name), f.type, f.flags, f.proto, f.proto_parent, f.list_kind or 0, f.n_list_keys or 0,
-			f.first_list_key or 0, text(f.merge or ""), text(f.default or ""), f.enum_first or 0, f.n_enum or 0, 0, text(f.union or ""), #f.name, 0)
+			f.first_list_key or 0, text(f.merge or ""), text(f.default or ""), f.enum_first or 0, f.n_enum or 0, 0, text(f.union or ""), #f.name, f.embedded or 0)
 	end
 	return rows
 end

@@ -48,7 +48,7 @@ local special = {
 	["apiextensions.v1.JSON"] = "json.JSON", ["apiextensions.v1.JSONSchemaPropsOrArray"] = "json.JSONSchemaPropsOrArray",
 	["apiextensions.v1.JSONSchemaPropsOrBool"] = "json.JSONSchemaPropsOrBool",
 	["apiextensions.v1.JSONSchemaPropsOrStringArray"] = "json.JSONSchemaPropsOrStringArray",
-	["pkg.types.UID"] = "string", ["pkg.types.NodeName"] = "string",
+	["pkg.types.UID"] = "string.UID", ["pkg.types.NodeName"] = "string.NodeName",
 }
 
 local builtin = {
@@ -128,7 +128,8 @@ local function translate(package, go, depth)
 	elseif go:sub(1, 2) == "[]" then
 		return "[]" .. translate(package, go:sub(3), depth)
 	elseif go:match("^map%[") then
-		return "{}" .. translate(package, go:match("^map%[[%w%.]+%](.+)$"), depth)
+		local key, value = go:match("^map%[([%w%.]+)%](.+)$")
+		return ("{%s}%s"):format(key == "string" and "" or translate(package, key, depth), translate(package, value, depth))
 	elseif builtin[go] then
 		return builtin[go]
 	end
@@ -144,14 +145,11 @@ local function translate(package, go, depth)
 		return special[short]
 	end
 	local t = from.types[go] or error(package.import .. ": unknown type " .. short)
-	if t.kind == "struct" then
-		want(from, go)
-		return short
-	elseif t.kind == "named" and (t.markers.enum or t.markers["protobuf.nullable"]) then
-		want(from, go)
-		return short
+	if t.kind == "alias" or t.kind == "named" and t.go_type:find("^%w+%.%u") then
+		return translate(from, t.go_type, depth)
 	end
-	return translate(from, t.go_type, depth)
+	want(from, go)
+	return short
 end
 
 local function marker(markers, ...)
@@ -260,7 +258,7 @@ local function emit_type(out, package, t)
 			out("  value " .. text)
 		end
 	else
-		out(("named %s %s message"):format(t.name, translate(package, t.go_type)))
+		out(("named %s %s%s"):format(t.name, translate(package, t.go_type), t.markers["protobuf.nullable"] and " message" or ""))
 	end
 end
 
@@ -398,6 +396,9 @@ local function emit_meta()
 	}
 	for _, s in ipairs(scalars) do
 		out(("scalar %s %s.%s"):format(s[1], assert(load_package(s[2])).model_prefix, s[3]))
+	end
+	for _, name in ipairs({ "UID", "NodeName" }) do
+		out(("scalar string.%s io.k8s.apimachinery.pkg.types.%s"):format(name, name))
 	end
 	local extensions = assert(load_package("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"))
 	for _, name in ipairs({ "JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray" }) do
