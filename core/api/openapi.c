@@ -151,6 +151,8 @@ static int writer_init(struct ks_openapi_writer *w, const struct ks_schema *s, i
 	w->status = ks_schema_find_type(s, META "Status");
 	w->delete_options = ks_schema_find_type(s, META "DeleteOptions");
 	w->watch_event = ks_schema_find_type(s, META "WatchEvent");
+	w->list_options = ks_schema_find_type(s, META "ListOptions");
+	w->patch_options = ks_schema_find_type(s, META "PatchOptions");
 	return 0;
 }
 
@@ -297,6 +299,8 @@ static int hash_schema(const struct ks_openapi *api, const struct ks_schema *s, 
 	ks_buf_add(&all, s->resources, s->n_resources * sizeof(*s->resources));
 	ks_buf_add(&all, s->kinds, s->n_kinds * sizeof(*s->kinds));
 	ks_buf_add(&all, s->strings, s->strings_size);
+	if (s->descriptions)
+		ks_buf_add(&all, &s->descriptions->hash, sizeof(s->descriptions->hash));
 	rc = all.failed ? -ENOMEM : ks_document_hash(all.data, all.len, hash_r);
 	ks_buf_fini(&all);
 	return rc;

@@ -3,32 +3,38 @@
 /* A path of an OpenAPI document: its operations, their parameters, bodies and answers. */
 #include "core/api/openapi_private.h"
 
-static const struct {
+/* Which options a query parameter belongs to: their field of the same name describes it. */
+enum options { NONE, LIST, DELETE, PATCH };
+
+static const struct parameter {
 	const char *name, *in, *type;
+	enum options options;
+	const char *description; /* of those that are no field */
 } parameters[KS_PARAM_COUNT] = {
-	[KS_PARAM_ALLOW_BOOKMARKS] = {"allowWatchBookmarks", "query", "boolean"},
-	[KS_PARAM_CONTINUE] = {"continue", "query", "string"},
-	[KS_PARAM_DRY_RUN] = {"dryRun", "query", "string"},
-	[KS_PARAM_FIELD_MANAGER] = {"fieldManager", "query", "string"},
-	[KS_PARAM_FIELD_SELECTOR] = {"fieldSelector", "query", "string"},
-	[KS_PARAM_FIELD_VALIDATION] = {"fieldValidation", "query", "string"},
-	[KS_PARAM_FORCE] = {"force", "query", "boolean"},
-	[KS_PARAM_GRACE_PERIOD] = {"gracePeriodSeconds", "query", "integer"},
-	[KS_PARAM_IGNORE_READ_ERROR] = {"ignoreStoreReadErrorWithClusterBreakingPotential", "query", "boolean"},
-	[KS_PARAM_LABEL_SELECTOR] = {"labelSelector", "query", "string"},
-	[KS_PARAM_LIMIT] = {"limit", "query", "integer"},
-	[KS_PARAM_NAME] = {"name", "path", "string"},
-	[KS_PARAM_NAMESPACE] = {"namespace", "path", "string"},
-	[KS_PARAM_ORPHAN] = {"orphanDependents", "query", "boolean"},
-	[KS_PARAM_PATH] = {"path", "path", "string"},
-	[KS_PARAM_PRETTY] = {"pretty", "query", "string"},
-	[KS_PARAM_PROPAGATION] = {"propagationPolicy", "query", "string"},
-	[KS_PARAM_VERSION] = {"resourceVersion", "query", "string"},
-	[KS_PARAM_VERSION_MATCH] = {"resourceVersionMatch", "query", "string"},
-	[KS_PARAM_INITIAL_EVENTS] = {"sendInitialEvents", "query", "boolean"},
-	[KS_PARAM_SHARD] = {"shardSelector", "query", "string"},
-	[KS_PARAM_TIMEOUT] = {"timeoutSeconds", "query", "integer"},
-	[KS_PARAM_WATCH] = {"watch", "query", "boolean"},
+	[KS_PARAM_ALLOW_BOOKMARKS] = {"allowWatchBookmarks", "query", "boolean", LIST, NULL},
+	[KS_PARAM_CONTINUE] = {"continue", "query", "string", LIST, NULL},
+	[KS_PARAM_DRY_RUN] = {"dryRun", "query", "string", PATCH, NULL},
+	[KS_PARAM_FIELD_MANAGER] = {"fieldManager", "query", "string", PATCH, NULL},
+	[KS_PARAM_FIELD_SELECTOR] = {"fieldSelector", "query", "string", LIST, NULL},
+	[KS_PARAM_FIELD_VALIDATION] = {"fieldValidation", "query", "string", PATCH, NULL},
+	[KS_PARAM_FORCE] = {"force", "query", "boolean", PATCH, NULL},
+	[KS_PARAM_GRACE_PERIOD] = {"gracePeriodSeconds", "query", "integer", DELETE, NULL},
+	[KS_PARAM_IGNORE_READ_ERROR] = {"ignoreStoreReadErrorWithClusterBreakingPotential", "query", "boolean", DELETE, NULL},
+	[KS_PARAM_LABEL_SELECTOR] = {"labelSelector", "query", "string", LIST, NULL},
+	[KS_PARAM_LIMIT] = {"limit", "query", "integer", LIST, NULL},
+	[KS_PARAM_NAME] = {"name", "path", "string", NONE, "the name of the object"},
+	[KS_PARAM_NAMESPACE] = {"namespace", "path", "string", NONE, "the namespace of the objects"},
+	[KS_PARAM_ORPHAN] = {"orphanDependents", "query", "boolean", DELETE, NULL},
+	[KS_PARAM_PATH] = {"path", "path", "string", NONE, "the path behind the proxy"},
+	[KS_PARAM_PRETTY] = {"pretty", "query", "string", NONE,
+		"whether the answer is indented; browsers, curl and wget get it so when they don't say"},
+	[KS_PARAM_PROPAGATION] = {"propagationPolicy", "query", "string", DELETE, NULL},
+	[KS_PARAM_VERSION] = {"resourceVersion", "query", "string", LIST, NULL},
+	[KS_PARAM_VERSION_MATCH] = {"resourceVersionMatch", "query", "string", LIST, NULL},
+	[KS_PARAM_INITIAL_EVENTS] = {"sendInitialEvents", "query", "boolean", LIST, NULL},
+	[KS_PARAM_SHARD] = {"shardSelector", "query", "string", LIST, NULL},
+	[KS_PARAM_TIMEOUT] = {"timeoutSeconds", "query", "integer", LIST, NULL},
+	[KS_PARAM_WATCH] = {"watch", "query", "boolean", LIST, NULL},
 };
 
 static const char *const media_types[][6] = {
@@ -45,13 +51,15 @@ static const char *const patch_types[] = {"application/json-patch+json", "applic
 	"application/strategic-merge-patch+json", "application/apply-patch+yaml", NULL};
 static const char *const any_type[] = {"*/*", NULL};
 
-static void add_parameter(struct ks_openapi_writer *w, const char *name, const char *in, const char *type)
+static void add_parameter(
+	struct ks_openapi_writer *w, const char *name, const char *in, const char *type, const char *description)
 {
 	struct ks_document *doc = &w->doc;
 
 	ks_document_open(doc, '{');
 	ks_document_add(doc, "name", name);
 	ks_document_add(doc, "in", in);
+	ks_openapi_describe(w, description);
 	if (strcmp(in, "path") == 0)
 		ks_document_add_raw(doc, "required", "true");
 	if (w->version == 3)
@@ -63,11 +71,24 @@ static void add_parameter(struct ks_openapi_writer *w, const char *name, const c
 	ks_document_close(doc, '}');
 }
 
+static const char *describe_parameter(const struct ks_openapi_writer *w, const struct parameter *p)
+{
+	const uint16_t types[] = {[NONE] = 0, [LIST] = w->list_options, [DELETE] = w->delete_options, [PATCH] = w->patch_options};
+	uint16_t type = types[p->options], slot;
+
+	if (p->description)
+		return p->description;
+	slot = type ? ks_schema_slot(w->s, type, p->name, strlen(p->name)) : KS_NO_SLOT;
+	return slot == KS_NO_SLOT ? "" : ks_schema_field_description(w->s, ks_schema_field(w->s, type, slot));
+}
+
 static void add_parameter_bits(struct ks_openapi_writer *w, uint64_t bits)
 {
 	for (int i = 0; i < KS_PARAM_COUNT; i++) {
+		const struct parameter *p = &parameters[i];
+
 		if (bits & (UINT64_C(1) << i))
-			add_parameter(w, parameters[i].name, parameters[i].in, parameters[i].type);
+			add_parameter(w, p->name, p->in, p->type, describe_parameter(w, p));
 	}
 }
 
@@ -99,7 +120,7 @@ static void add_option_parameters(struct ks_openapi_writer *w, uint16_t options)
 		if (field_type->class_ == KS_TYPE_LIST)
 			field_type = &w->s->types[field_type->element];
 		if (field_type->class_ != KS_TYPE_TIME && field_type->class_ != KS_TYPE_STRUCT)
-			add_parameter(w, name, "query", parameter_type(field_type));
+			add_parameter(w, name, "query", parameter_type(field_type), ks_schema_field_description(w->s, f));
 	}
 }
 

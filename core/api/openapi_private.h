@@ -16,6 +16,7 @@ struct ks_openapi_writer {
 	unsigned char *used;               /* by type: 1 referred to, 2 written too */
 	bool uses_patch;
 	uint16_t status, delete_options, watch_event; /* types that operations refer to */
+	uint16_t list_options, patch_options;         /* types whose fields are query parameters */
 };
 
 /* What a body or an answer is. */
@@ -74,6 +75,8 @@ enum ks_openapi_parameter {
 void ks_openapi_path(struct ks_openapi_writer *w, struct ks_str path, const struct ks_openapi_operation *operations,
 	size_t n, uint16_t options);
 
+/* The member "description", when there is something to say. */
+void ks_openapi_describe(struct ks_openapi_writer *w, const char *description);
 /* {"$ref": ...}, marking the type used. */
 void ks_openapi_ref(struct ks_openapi_writer *w, uint16_t type);
 void ks_openapi_ref_patch(struct ks_openapi_writer *w);

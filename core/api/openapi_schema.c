@@ -19,6 +19,12 @@ static bool has_name(const struct ks_openapi_writer *w, const struct ks_type *t)
 	return *text_of(w, t->name) != '\0';
 }
 
+void ks_openapi_describe(struct ks_openapi_writer *w, const char *description)
+{
+	if (*description)
+		ks_document_add(&w->doc, "description", description);
+}
+
 /* Types that are schemas of their own; named strings and lists are written where they are used. */
 static bool is_referred(const struct ks_openapi_writer *w, const struct ks_type *t)
 {
@@ -220,12 +226,14 @@ static void add_property(struct ks_openapi_writer *w, const struct ks_field *f)
 	const struct ks_type *t = &w->s->types[f->type];
 	bool omitted = f->flags & (KS_FIELD_OMIT_EMPTY | KS_FIELD_OMIT_ZERO);
 	const char *default_json = implied_default(t, f->flags & KS_FIELD_POINTER, omitted);
+	const char *description = ks_schema_field_description(w->s, f);
 
 	if (f->default_value && !(f->flags & KS_FIELD_DEFAULT_OURS))
 		default_json = text_of(w, f->default_value);
 	ks_document_key(&w->doc, text_of(w, f->name));
 	ks_document_open(&w->doc, '{');
-	add_value_schema(w, f->type, default_json, has_extensions(f));
+	ks_openapi_describe(w, description);
+	add_value_schema(w, f->type, default_json, *description || has_extensions(f));
 	add_extensions(w, f);
 	ks_document_close(&w->doc, '}');
 }
@@ -397,6 +405,7 @@ static void add_schema(struct ks_openapi_writer *w, uint16_t type)
 
 	ks_document_key(&w->doc, text_of(w, t->name));
 	ks_document_open(&w->doc, '{');
+	ks_openapi_describe(w, ks_schema_type_description(w->s, type));
 	if (t->class_ == KS_TYPE_STRUCT)
 		add_struct(w, type);
 	else
@@ -409,7 +418,7 @@ int ks_openapi_schemas(struct ks_openapi_writer *w)
 	bool again = true;
 
 	if (w->uses_patch)
-		ks_document_add_raw(&w->doc, PATCH_NAME, "{\"type\":\"object\"}");
+		ks_document_add_raw(&w->doc, PATCH_NAME, "{\"description\":\"What is to change, in the form that the media type says.\",\"type\":\"object\"}");
 	while (again) {
 		again = false;
 		for (uint32_t i = 1; i < w->s->n_types; i++) {

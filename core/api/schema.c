@@ -155,3 +155,26 @@ uint16_t ks_schema_find_type(const struct ks_schema *s, const char *name)
 	}
 	return 0;
 }
+
+/* Row `i` of a table of descriptions, which may not be there. */
+static const char *described(const struct ks_descriptions *d, const uint32_t *table, size_t i)
+{
+	return table ? d->texts + table[i] : "";
+}
+
+const char *ks_schema_type_description(const struct ks_schema *s, uint16_t type)
+{
+	return s->descriptions ? described(s->descriptions, s->descriptions->types, type) : "";
+}
+
+const char *ks_schema_field_description(const struct ks_schema *s, const struct ks_field *f)
+{
+	return s->descriptions ? described(s->descriptions, s->descriptions->fields, (size_t)(f - s->fields)) : "";
+}
+
+const char *ks_schema_column_description(const struct ks_schema *s, const struct ks_column *c)
+{
+	if (c->description)
+		return ks_schema_text(s, c->description);
+	return s->descriptions ? described(s->descriptions, s->descriptions->columns, (size_t)(c - s->columns)) : "";
+}

@@ -157,6 +157,18 @@ struct ks_kind { /* group, version, kind -> type: every top-level kind, lists an
 	uint16_t resource; /* main resource of that kind in that version; 0xffff when none */
 };
 
+/*
+ * What types, fields and columns are for, in words, as the types' authors say it: of the Go packages that were there
+ * when the server was built; all NULL without. Read on demand only, so that it takes no memory before somebody asks.
+ */
+struct ks_descriptions {
+	const uint32_t *types, *fields, *columns; /* by index of the tables: offsets into `texts` */
+	const char *texts;
+	uint64_t hash; /* changes when they do */
+};
+
+extern const struct ks_descriptions ks_descriptions_builtin;
+
 struct ks_schema {
 	const struct ks_type *types;
 	const struct ks_field *fields;
@@ -174,6 +186,7 @@ struct ks_schema {
 	uint32_t n_types, n_fields, n_resources, n_group_versions, n_kinds;
 	uint32_t strings_size, n_slots, n_columns;
 	uint32_t generation;         /* 0: built in */
+	const struct ks_descriptions *descriptions; /* NULL: none */
 };
 
 /* All built-in types; compiled at build time. */
@@ -217,5 +230,10 @@ const struct ks_kind *ks_schema_find_kind(
 	const struct ks_schema *s, struct ks_str group, struct ks_str version, struct ks_str kind);
 /* STRUCT by OpenAPI name; 0 when there is none. Slow: for set-up. */
 uint16_t ks_schema_find_type(const struct ks_schema *s, const char *name);
+
+/* Descriptions; "" when there is none. */
+const char *ks_schema_type_description(const struct ks_schema *s, uint16_t type);
+const char *ks_schema_field_description(const struct ks_schema *s, const struct ks_field *f);
+const char *ks_schema_column_description(const struct ks_schema *s, const struct ks_column *c);
 
 #endif

@@ -89,6 +89,22 @@ AC_CONFIG_COMMANDS([static-plugins.def], [
 ], [ks_static="$enable_static_plugins"; ks_static_names="$ks_static_plugins"])
 ])
 
+# KS_API_DOCS: --with-api-docs=DIR, where the Go packages of Kubernetes' API types are, of whose comments the OpenAPI documents
+# get their descriptions. API_DOCS is the option for the schema compiler, empty when they aren't there.
+AC_DEFUN([KS_API_DOCS], [
+AC_ARG_WITH([api-docs], [AS_HELP_STRING([--with-api-docs=DIR],
+  [take descriptions of API types from the Go packages below DIR (golang-k8s-api-dev; default: /usr/share/gocode/src, if it is there)])],
+  [], [with_api_docs=check])
+ks_api_docs=$with_api_docs
+AS_CASE([$with_api_docs], [check | yes], [ks_api_docs=/usr/share/gocode/src])
+AS_IF([test "$ks_api_docs" != no && test -r "$ks_api_docs/k8s.io/api/core/v1/types.go"],
+  [ks_api_docs=`cd "$ks_api_docs" && pwd`; API_DOCS="--docs '$ks_api_docs'"],
+  [test "$with_api_docs" = check || test "$with_api_docs" = no],
+  [ks_api_docs="none (golang-k8s-api-dev was not found)"; API_DOCS=],
+  [AC_MSG_ERROR([--with-api-docs: there is no $ks_api_docs/k8s.io/api/core/v1/types.go])])
+AC_SUBST([API_DOCS])
+])
+
 # KS_SUMMARY: what will be built.
 AC_DEFUN([KS_SUMMARY], [
 AC_MSG_NOTICE([
@@ -99,6 +115,7 @@ AC_MSG_NOTICE([
     left out         ${ks_plugins_out:- none}
     linked in        $enable_static_plugins
     unit tests       $have_cmocka
+    descriptions     $ks_api_docs
     installs to      $prefix, plugins in $libdir/keelson
 ])
 ])

@@ -71,9 +71,6 @@ static struct json_object *normal(struct json_object *o, bool names)
 	}
 	if (!json_object_is_type(o, json_type_object))
 		return json_object_get(o);
-	reference = names ? NULL : bare_reference(o);
-	if (reference)
-		return reference;
 	out = json_object_new_object();
 	json_object_object_foreach(o, key, value)
 	{
@@ -86,7 +83,11 @@ static struct json_object *normal(struct json_object *o, bool names)
 			json_object_array_sort(inner, compare_parameters);
 		json_object_object_add(out, key, inner);
 	}
-	return out;
+	reference = names ? NULL : bare_reference(out);
+	if (!reference)
+		return out;
+	json_object_put(out);
+	return reference;
 }
 
 static struct json_object *recorded(const char *path)
@@ -253,9 +254,61 @@ static void test_v2_tells_kinds(void **state)
 	json_object_put(doc);
 }
 
+/* The built-in tables with a description of everything. */
+static void describe_all(struct ks_schema *s, struct ks_descriptions *d)
+{
+	uint32_t *all = calloc(s->n_fields + s->n_types + s->n_columns, sizeof(*all));
+
+	assert_non_null(all);
+	for (uint32_t i = 0; i < s->n_fields + s->n_types + s->n_columns; i++)
+		all[i] = 1;
+	*d = (struct ks_descriptions){.types = all, .fields = all, .columns = all, .texts = "\0said \"so\"", .hash = 7};
+	*s = ks_schema_builtin;
+	s->descriptions = d;
+}
+
+static void check_description(struct json_object *o, const char *reference)
+{
+	assert_string_equal(json_object_get_string(at(o, "description", NULL, NULL)), "said \"so\"");
+	if (reference)
+		assert_true(json_object_object_get_ex(o, reference, NULL));
+}
+
+/* A reference can't have a description beside it in v3. */
+static void test_descriptions_are_shown(void **state)
+{
+	struct ks_schema schema = ks_schema_builtin;
+	struct ks_descriptions descriptions;
+	const struct ks_schema *schemas[] = {&schema};
+	struct ks_discovery described = {.schemas = schemas, .n_schemas = 1};
+	struct ks_openapi with = {.served = &described, .version = "1.36"};
+	char hash[KS_DOCUMENT_HASH_SIZE], other[KS_DOCUMENT_HASH_SIZE];
+	struct json_object *doc, *pod, *parameters;
+	struct ks_bytes *bytes;
+
+	(void)state;
+	describe_all(&schema, &descriptions);
+	assert_int_equal(ks_openapi_v3_document(&with, KS_STR_LIT("api/v1"), &bytes), 0);
+	doc = parse(bytes);
+	pod = at(doc, "components", "schemas", "io.k8s.api.core.v1.PodSpec");
+	check_description(pod, NULL);
+	check_description(at(pod, "properties", "affinity", NULL), "allOf");
+	check_description(at(pod, "properties", "hostNetwork", NULL), NULL);
+	parameters = at(at(doc, "paths", "/api/v1/pods", "parameters"), NULL, NULL, NULL);
+	for (size_t i = 0; i < json_object_array_length(parameters); i++)
+		assert_non_null(json_object_object_get(json_object_array_get_idx(parameters, i), "description"));
+	json_object_put(doc);
+	assert_int_equal(ks_openapi_v3_hash(&with, KS_STR_LIT("api/v1"), hash), 0);
+	descriptions.hash++;
+	assert_int_equal(ks_openapi_v3_hash(&with, KS_STR_LIT("api/v1"), other), 0);
+	assert_string_not_equal(hash, other);
+	free((void *)(uintptr_t)descriptions.types);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_descriptions_are_shown),
 		cmocka_unit_test(test_every_v3_document_is_as_recorded),
 		cmocka_unit_test(test_index_has_the_hash_of_each_document),
 		cmocka_unit_test(test_hash_depends_on_path_and_version),

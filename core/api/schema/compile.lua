@@ -2,13 +2,16 @@
 -- SPDX-FileCopyrightText: The Keelson Authors
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Compiles .schema and .rules files to the constant tables of core/api/schema.h.
+-- Compiles .schema, .rules and .columns files to the constant tables of core/api/schema.h.
 --
 --   compile.lua -o FILE.c FILE.schema... FILE.rules...
+--   compile.lua --descriptions FILE.c [--docs DIR] FILE.schema... FILE.rules... FILE.columns
+--
+-- The second makes the table of descriptions, of comments in the Go packages below DIR; without DIR it is empty.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. package.path
-local reader = require("reader")
+local reader, describe = require("reader"), require("describe")
 local fail = reader.fail
 
 local CLASS = {
@@ -98,7 +101,7 @@ local function new_type(t)
 	}
 end
 
-local schemas, rules = {}, {}
+local schemas, rules, column_sources = {}, {}, {}
 local types, type_of, declared = { [0] = new_type({ class = 0 }) }, {}, {}
 local fields, slots = { [0] = { name = "", type = 0, flags = 0, proto = 0, proto_parent = 0 } }, {}
 local n_fields = 1
@@ -117,8 +120,12 @@ local function load_inputs(paths)
 			for _, rule in ipairs(reader.rules(path)) do
 				rules[#rules + 1] = rule
 			end
+		elseif path:match("%.columns$") then
+			for _, source in ipairs(reader.columns(path)) do
+				column_sources[#column_sources + 1] = source
+			end
 		else
-			error("neither .schema nor .rules: " .. path, 0)
+			error("not .schema, .rules or .columns: " .. path, 0)
 		end
 	end
 	table.sort(schemas, function(a, b)
@@ -224,7 +231,7 @@ local function field_flags(f, struct)
 	return flags
 end
 
-local function add_field(struct, f, parent_proto, proto_none, embedded)
+local function add_field(struct, from, f, parent_proto, proto_none, embedded)
 	local list_kind, keys = 0, {}
 	if f.list then
 		local kind, names = f.list:match("^(%a+):?(.*)$")
@@ -243,6 +250,7 @@ local function add_field(struct, f, parent_proto, proto_none, embedded)
 		name = f.name, type = type_index, flags = flags, proto = f.proto, proto_parent = parent_proto,
 		list_kind = list_kind, n_list_keys = #keys, first_list_key = list_keys.add(keys), merge = f.merge or "",
 		default = f.default or "", enum_first = t.n_enum > 0 and t.enum_first or 0, n_enum = t.n_enum, union = f.oneof or "", embedded = embedded and lists.add({ embedded }) or 0,
+		model = from.package.model, declared_in = from.name,
 	}
 	n_fields = n_fields + 1
 	struct.slot_of[f.name] = n_fields - 1
@@ -262,7 +270,7 @@ local function add_fields(struct, from, parent_proto, proto_none, embedded)
 		elseif struct.slot_of[f.name] then
 			fail(f.where, "field " .. f.name .. " twice")
 		else
-			add_field(struct, f, parent_proto, proto_none, embedded)
+			add_field(struct, from, f, parent_proto, proto_none, embedded)
 		end
 	end
 end
@@ -389,6 +397,7 @@ local function add_main_resource(s, r)
 	kind_at[r.kind .. "\0" .. s.group .. "\0" .. s.version].resource = r.index
 	r.first_column = #columns
 	for _, c in ipairs(r.columns) do
+		c.of = s.package .. "/" .. r.resource
 		columns[#columns + 1] = c
 	end
 	for _, sub in ipairs(r.subresources) do
@@ -486,9 +495,9 @@ local function other_rows()
 	return gvs, kind_rows, column_rows
 end
 
-local function pool_rows()
+local function pool_rows(texts)
 	local rows = {}
-	for _, s in ipairs(pool) do
+	for _, s in ipairs(texts) do
 		rows[#rows + 1] = c_text(s)
 	end
 	return table.concat(rows, "\n\t")
@@ -519,7 +528,7 @@ local function emit(path)
 	emit_rows(out, "static const uint32_t lists[]", or_zero(lists.items), 20)
 	emit_rows(out, "static const uint32_t list_keys[]", or_zero(list_keys.items), 20)
 	emit_rows(out, "static const uint32_t enums[]", or_zero(enums.items), 20)
-	out:write("\nstatic const char strings[] =\n\t", pool_rows(), ";\n")
+	out:write("\nstatic const char strings[] =\n\t", pool_rows(pool), ";\n")
 	out:write(([[
 
 const struct ks_schema ks_schema_builtin = {
@@ -544,25 +553,120 @@ const struct ks_schema ks_schema_builtin = {
 	.strings_size = sizeof(strings),
 	.n_slots = %d,
 	.n_columns = %d,
+	.descriptions = &ks_descriptions_builtin,
 };
 ]]):format(resource_table_size, #types + 1, n_fields, #resources, #group_versions, #kinds, #slots, #columns))
 	out:close()
 end
 
-local function main()
-	local output, inputs = nil, {}
+-- -- descriptions ------------------------------------------------------------------------------------------------------
+
+-- Descriptions have a pool of their own, which nobody reads but who writes documents.
+local function new_texts()
+	local self = { items = { "" }, at = { [""] = 0 }, size = 1, hash = 0xcbf29ce484222325 }
+	function self.add(s)
+		if not self.at[s] then
+			self.at[s] = self.size
+			self.items[#self.items + 1] = s
+			self.size = self.size + #s + 1
+			for i = 1, #s do
+				self.hash = (self.hash ~ s:byte(i)) * 0x100000001b3
+			end
+		end
+		return self.at[s]
+	end
+	return self
+end
+
+-- Where a column's text is: a .columns line, or what every object has.
+local function column_source(column)
+	for _, source in ipairs(column_sources) do
+		if source.of == column.of and source.name == column.name then
+			source.used = true
+			return source
+		end
+	end
+	local usual = { Name = "name", Age = "creationTimestamp", ["Created At"] = "creationTimestamp" }
+	return usual[column.name] and { type = "meta.v1.ObjectMeta", field = usual[column.name] }
+end
+
+local function column_texts(docs, texts)
+	local rows = {}
+	for _, c in ipairs(columns) do
+		local source, text_of_column = column_source(c), ""
+		if source then
+			local t = declared[source.type] or fail(source.where, "there is no type " .. source.type)
+			if not t.slot_of[source.field] then
+				fail(source.where, ("%s has no field %s"):format(source.type, source.field))
+			end
+			text_of_column = docs:swagger_doc(t.package.model, t.name, source.field)
+		end
+		rows[#rows + 1] = texts.add(text_of_column)
+	end
+	for _, source in ipairs(column_sources) do
+		if not source.used then
+			fail(source.where, ("there is no column %s of %s"):format(source.name, source.of))
+		end
+	end
+	return rows
+end
+
+local function emit_descriptions(path, dir)
+	local docs, texts = describe.open(dir), new_texts()
+	local type_rows_, field_rows_ = {}, {}
+	for i = 0, #types do
+		local model, name = types[i].name:match("^(.*)%.([^.]+)$")
+		type_rows_[i + 1] = texts.add(model and docs:type(model, name) or "")
+	end
+	for i = 0, n_fields - 1 do
+		local f = fields[i]
+		field_rows_[i + 1] = texts.add(f.model and docs:field(f.model, f.declared_in, f.name) or "")
+	end
+	local column_rows = column_texts(docs, texts)
+	local out = assert(io.open(path, "w"))
+	out:write("/* Made by core/api/schema/compile.lua; not edited. */\n#include \"core/api/schema.h\"\n")
+	if texts.size == 1 then
+		out:write("\nconst struct ks_descriptions ks_descriptions_builtin;\n")
+	else
+		emit_rows(out, "static const uint32_t types[]", type_rows_, 20)
+		emit_rows(out, "static const uint32_t fields[]", field_rows_, 20)
+		emit_rows(out, "static const uint32_t columns[]", column_rows, 20)
+		out:write("\nstatic const char texts[] =\n\t", pool_rows(texts.items), ";\n")
+		out:write(([[
+
+const struct ks_descriptions ks_descriptions_builtin = {
+	.types = types,
+	.fields = fields,
+	.columns = columns,
+	.texts = texts,
+	.hash = 0x%016xu,
+};
+]]):format(texts.hash))
+	end
+	out:close()
+end
+
+local takes_value = { ["-o"] = true, ["--descriptions"] = true, ["--docs"] = true }
+
+local function parse_arguments()
+	local options, inputs = {}, {}
 	local i = 1
 	while arg[i] do
-		if arg[i] == "-o" then
-			output, i = arg[i + 1], i + 1
+		if takes_value[arg[i]] then
+			options[arg[i]:match("%w+$")], i = arg[i + 1], i + 1
 		else
 			inputs[#inputs + 1] = arg[i]
 		end
 		i = i + 1
 	end
-	if not output or #inputs == 0 then
-		error("usage: compile.lua -o FILE.c FILE.schema... FILE.rules...", 0)
+	if not (options.o or options.descriptions) or #inputs == 0 then
+		error("usage: compile.lua -o FILE.c | --descriptions FILE.c [--docs DIR] FILE.schema... FILE.rules... FILE.columns", 0)
 	end
+	return options, inputs
+end
+
+local function main()
+	local options, inputs = parse_arguments()
 	load_inputs(inputs)
 	declare_scalars()
 	declare_types()
@@ -571,7 +675,11 @@ local function main()
 	collect_kinds()
 	collect_resources()
 	assert(#types < NONE and #slots < 0xffffffff)
-	emit(output)
+	if options.o then
+		emit(options.o)
+	else
+		emit_descriptions(options.descriptions, options.docs)
+	end
 end
 
 local ok, why = pcall(main)

@@ -25,7 +25,7 @@ local function list_files(dir)
 	return out
 end
 
--- "// +listType=map" -> markers.listType = {"map"}; everything else in a comment is prose and dropped.
+-- "// +listType=map" -> markers.listType = {"map"}; everything else in a comment is prose.
 local function add_marker(markers, text)
 	local key, value = text:match("^%+([%w:%.%-]+)=?(.*)$")
 	if not key then
@@ -94,16 +94,16 @@ local function parse_type_line(self, line, markers)
 	return nil
 end
 
-local function parse_const(self, line)
+local function parse_const(self, line, lines)
 	local name, go_type, text = line:match('^%s*(%w+)%s+(%w+)%s*=%s*"([^"]*)"')
 	if name and name ~= "const" then
-		self.consts[#self.consts + 1] = { name = name, type = go_type, text = text }
+		self.consts[#self.consts + 1] = { name = name, type = go_type, text = text, lines = lines }
 		self.const_text[name] = text
 		return
 	end
 	name, go_type, text = line:match('^%s*(%w+)%s*=%s*(%w+)%("([^"]*)"%)')
 	if name then
-		self.consts[#self.consts + 1] = { name = name, type = go_type, text = text }
+		self.consts[#self.consts + 1] = { name = name, type = go_type, text = text, lines = lines }
 		self.const_text[name] = text
 		return
 	end
@@ -123,8 +123,30 @@ local function parse_const(self, line)
 	end
 end
 
-local function new_markers(previous)
-	return { previous = previous }
+-- What a comment says: markers, and all of its lines.
+local function new_markers()
+	return { lines = {} }
+end
+
+-- As go/ast takes a comment's text from it: without the first space, directives, and all empty lines but one in a row.
+local function add_line(lines, raw)
+	local directive = raw:match("^%l[%l%d]*:[%l%d]")
+	local line = raw:gsub("^ ", ""):gsub("%s+$", "")
+	if not directive and (line ~= "" or (#lines > 0 and lines[#lines] ~= "")) then
+		lines[#lines + 1] = line
+	end
+end
+
+-- The markers of a declaration that the comment above touches; no comment does otherwise.
+local function touched(markers, touching)
+	if not touching then
+		return new_markers()
+	end
+	local lines = markers.lines
+	while lines[#lines] == "" do
+		lines[#lines] = nil
+	end
+	return markers
 end
 
 -- Markers of a type may stand in the comment above the one that touches it.
@@ -142,12 +164,13 @@ local function parse_file(self, path)
 	local struct, in_const, in_import = nil, false, false
 	local markers, before, touching = new_markers(), nil, false
 	for line in io.lines(path) do
-		local comment = line:match("^%s*//%s?(.*)$")
+		local comment = line:match("^%s*//(.*)$")
 		if comment then
 			if not touching then
 				before, markers, touching = markers, new_markers(), true
 			end
 			add_marker(markers, comment:match("^%s*(.-)%s*$"))
+			add_line(markers.lines, comment)
 		elseif line:match("^%s*$") then
 			touching = false
 		else
@@ -155,7 +178,7 @@ local function parse_file(self, path)
 				if line:match("^}") then
 					struct = nil
 				else
-					local field = parse_field(line, touching and markers or new_markers())
+					local field = parse_field(line, touched(markers, touching))
 					if field then
 						struct.fields[#struct.fields + 1] = field
 					end
@@ -167,19 +190,19 @@ local function parse_file(self, path)
 				end
 				in_import = not line:match("^%)")
 			elseif in_const then
-				parse_const(self, line)
+				parse_const(self, line, touched(markers, touching).lines)
 				in_const = not line:match("^%)")
 			elseif line:match("^import %(") then
 				in_import = true
 			elseif line:match("^const %(") or line:match("^var %(") then
 				in_const = true
 			elseif line:match("^const ") then
-				parse_const(self, line:sub(7))
+				parse_const(self, line:sub(7), touched(markers, touching).lines)
 			elseif line:match("^type ") then
 				if not touching then
 					before, markers = markers, new_markers()
 				end
-				struct = parse_type_line(self, line, joined(markers, before))
+				struct = parse_type_line(self, line, joined(touched(markers, true), before))
 			end
 			markers, before, touching = new_markers(), nil, false
 		end

@@ -188,4 +188,21 @@ function M.rules(path)
 	return rules
 end
 
+-- `core.v1/services "Port(s)" core.v1.ServiceSpec ports`: whose field's description a column of a Table has.
+function M.columns(path)
+	local out = {}
+	local where = { path = path, line = 0 }
+	for line in io.lines(path) do
+		where.line = where.line + 1
+		if line:match("%S") and not line:match("^%s*#") then
+			local of, name, type_, field = line:match('^(%S+) "([^"]+)" (%S+) (%S+)$')
+			if not of then
+				fail(where, "a column needs a resource, a name in quotes, a type and a field")
+			end
+			out[#out + 1] = { of = of, name = name, type = type_, field = field, where = copy(where) }
+		end
+	end
+	return out
+end
+
 return M

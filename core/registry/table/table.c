@@ -114,7 +114,7 @@ void ks_table_columns(const struct ks_schema *s, uint16_t resource, struct ks_bu
 		const struct ks_column *c = &s->columns[r->first_column + i];
 		struct column column = {
 			ks_schema_text(s, c->name), ks_schema_text(s, c->type), ks_schema_text(s, c->format),
-			ks_schema_text(s, c->description), c->priority,
+			ks_schema_column_description(s, c), c->priority,
 		};
 
 		add_column(out, &column, i == 0);
