@@ -1,0 +1,304 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* Which paths differ between two trees. */
+#include "core/api/typed.h"
+#include "core/api/typed_items.h"
+
+enum { MOST_DEPTH = 1024 };
+
+struct walk {
+	struct ks_arena *arena;
+	const struct ks_schema *s;
+	struct ks_comparison *out;
+	uint32_t depth;
+	bool failed;
+	struct ks_path_element path[MOST_DEPTH];
+};
+
+/* -- equality ------------------------------------------------------------------------------------------------- */
+
+static bool same(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b);
+
+static bool same_struct(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
+{
+	for (uint16_t slot = 0; slot < s->types[a->type].n_fields; slot++) {
+		struct ks_value zero_a, zero_b;
+		const struct ks_value *x, *y;
+
+		if (a->n && b->n && a->items[slot].kind == KS_ABSENT && b->items[slot].kind == KS_ABSENT && a->flags == b->flags)
+			continue;
+		x = ks_typed_slot(s, a, slot, &zero_a);
+		y = ks_typed_slot(s, b, slot, &zero_b);
+		if (x != y && (!x || !y || !same(s, x, y)))
+			return false;
+	}
+	return true;
+}
+
+static const struct ks_value *member_of(const struct ks_value *map, uint32_t hint, struct ks_str key)
+{
+	if (hint < map->n && ks_str_eq(map->members[hint].key, key))
+		return &map->members[hint].value;
+	for (uint32_t i = 0; i < map->n; i++)
+		if (ks_str_eq(map->members[i].key, key))
+			return &map->members[i].value;
+	return NULL;
+}
+
+static bool same_map(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct ks_value *other = member_of(b, i, a->members[i].key);
+
+		if (!other || !same(s, &a->members[i].value, other))
+			return false;
+	}
+	return a->n == b->n;
+}
+
+static double number_of(const struct ks_value *v)
+{
+	return v->kind == KS_INT ? (double)v->integer : v->number;
+}
+
+static bool same(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
+{
+	if (a->kind != b->kind)
+		return (a->kind == KS_INT || a->kind == KS_FLOAT) && (b->kind == KS_INT || b->kind == KS_FLOAT) && number_of(a) == number_of(b);
+	switch (a->kind) {
+	case KS_BOOL:
+		return a->boolean == b->boolean;
+	case KS_INT:
+		return a->integer == b->integer;
+	case KS_FLOAT:
+		return a->number == b->number;
+	case KS_STRING:
+		return ks_str_eq(ks_value_str(a), ks_value_str(b));
+	case KS_LIST:
+		if (a->n != b->n)
+			return false;
+		for (uint32_t i = 0; i < a->n; i++)
+			if (!same(s, &a->items[i], &b->items[i]))
+				return false;
+		return true;
+	case KS_MAP:
+		return same_map(s, a, b);
+	case KS_STRUCT:
+		return a->type == b->type && same_struct(s, a, b);
+	default:
+		return true;
+	}
+}
+
+bool ks_typed_same(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
+{
+	return same(s, a, b);
+}
+
+/* -- differences ---------------------------------------------------------------------------------------------- */
+
+static void compare(struct walk *w, struct ks_shape shape, const struct ks_value *l, const struct ks_value *r);
+
+static void put(struct walk *w, struct ks_fieldset *set)
+{
+	if (!ks_fieldset_insert(w->arena, set, w->path, w->depth))
+		w->failed = true;
+}
+
+static void put_below(struct walk *w, struct ks_fieldset *set, const struct ks_path_element *element)
+{
+	if (w->depth == MOST_DEPTH)
+		return;
+	w->path[w->depth++] = *element;
+	put(w, set);
+	w->depth--;
+}
+
+static void compare_below(struct walk *w, struct ks_shape shape, const struct ks_path_element *element, const struct ks_value *l,
+	const struct ks_value *r)
+{
+	if (w->depth == MOST_DEPTH)
+		return;
+	w->path[w->depth++] = *element;
+	compare(w, shape, l, r);
+	w->depth--;
+}
+
+static void compare_leaf(struct walk *w, const struct ks_value *l, const struct ks_value *r)
+{
+	if (!l)
+		put(w, &w->out->added);
+	else if (!r)
+		put(w, &w->out->removed);
+	else if (!same(w->s, l, r))
+		put(w, &w->out->modified);
+}
+
+static void compare_structs(struct walk *w, const struct ks_value *l, const struct ks_value *r)
+{
+	const struct ks_type *t = &w->s->types[l ? l->type : r->type];
+
+	for (uint16_t slot = 0; slot < t->n_fields && !w->failed; slot++) {
+		const struct ks_field *field = &w->s->fields[t->first_field + slot];
+		struct ks_value zero_l, zero_r;
+		const struct ks_value *x = l ? ks_typed_slot(w->s, l, slot, &zero_l) : NULL;
+		const struct ks_value *y = r ? ks_typed_slot(w->s, r, slot, &zero_r) : NULL;
+		struct ks_path_element element;
+
+		if (x == y) /* both missing, or shared */
+			continue;
+		element = ks_path_field(ks_str_of(ks_schema_text(w->s, field->name), field->name_n));
+		compare_below(w, ks_shape_of_field(w->s, field), &element, x, y);
+	}
+}
+
+static void compare_maps(struct walk *w, struct ks_shape shape, const struct ks_value *l, const struct ks_value *r)
+{
+	struct ks_shape item = ks_shape_of_type(w->s, shape.type ? w->s->types[shape.type].element : 0);
+
+	for (uint32_t i = 0; l && i < l->n && !w->failed; i++) {
+		struct ks_path_element element = ks_path_field(l->members[i].key);
+
+		compare_below(w, item, &element, &l->members[i].value, r ? member_of(r, i, l->members[i].key) : NULL);
+	}
+	for (uint32_t i = 0; r && i < r->n && !w->failed; i++) {
+		struct ks_path_element element = ks_path_field(r->members[i].key);
+
+		if (!l || !member_of(l, i, r->members[i].key))
+			compare_below(w, item, &element, NULL, &r->members[i].value);
+	}
+}
+
+/* -- lists: items by key -------------------------------------------------------------------------------------- */
+
+/* Are the items with a key that is there several times the same ones, in the same order, on both sides? */
+static bool same_doubles(const struct ks_schema *s, const struct ks_value *l, const struct ks_typed_items *of_l, uint32_t place_l,
+	const struct ks_value *r, const struct ks_typed_items *of_r, uint32_t place_r)
+{
+	uint32_t at = of_r->items[place_r].first;
+
+	if (of_l->items[place_l].count != of_r->items[place_r].count)
+		return false;
+	for (uint32_t i = of_l->items[place_l].first; i < l->n; i++) {
+		if (of_l->of[i] != place_l)
+			continue;
+		while (of_r->of[at] != place_r)
+			at++;
+		if (!same(s, &l->items[i], &r->items[at++]))
+			return false;
+	}
+	return true;
+}
+
+static const struct ks_value *first_of(const struct ks_value *list, const struct ks_typed_item *item)
+{
+	return item ? &list->items[item->first] : NULL;
+}
+
+static void compare_lists(struct walk *w, struct ks_shape shape, const struct ks_value *l, const struct ks_value *r)
+{
+	struct ks_shape below = ks_shape_of_type(w->s, w->s->types[shape.type].element);
+	struct ks_typed_items left, right;
+	uint32_t i = 0, j = 0;
+
+	if (!ks_typed_items(w->arena, w->s, shape, l, &left) || !ks_typed_items(w->arena, w->s, shape, r, &right)) {
+		w->failed = true;
+		return;
+	}
+	while ((i < left.n || j < right.n) && !w->failed) {
+		int c = i == left.n ? 1 : j == right.n ? -1 : ks_path_element_compare(&left.items[i].element, &right.items[j].element);
+		const struct ks_typed_item *x = c <= 0 ? &left.items[i++] : NULL, *y = c >= 0 ? &right.items[j++] : NULL;
+		const struct ks_path_element *element = x ? &x->element : &y->element;
+		uint32_t n_x = x ? x->count : 0, n_y = y ? y->count : 0;
+
+		if (n_x <= 1 && n_y <= 1) {
+			compare_below(w, below, element, first_of(l, x), first_of(r, y));
+		} else if (n_x >= 2 && n_y >= 2) {
+			if (!same_doubles(w->s, l, &left, i - 1, r, &right, j - 1))
+				put_below(w, &w->out->modified, element);
+		} else if (n_x >= 2) {
+			if (y)
+				compare_below(w, below, element, NULL, first_of(r, y));
+			put_below(w, &w->out->removed, element);
+		} else {
+			if (x)
+				compare_below(w, below, element, first_of(l, x), NULL);
+			put_below(w, &w->out->added, element);
+		}
+	}
+}
+
+/* -- values --------------------------------------------------------------------------------------------------- */
+
+static bool is_empty(const struct ks_schema *s, const struct ks_value *v)
+{
+	struct ks_value zero;
+
+	if (!v || v->kind == KS_NULL)
+		return true;
+	if (v->kind != KS_STRUCT)
+		return v->n == 0;
+	for (uint16_t slot = 0; slot < s->types[v->type].n_fields; slot++)
+		if (ks_typed_slot(s, v, slot, &zero))
+			return false;
+	return true;
+}
+
+static bool is_container(const struct ks_value *v)
+{
+	return v && (v->kind == KS_MAP || v->kind == KS_STRUCT || v->kind == KS_LIST);
+}
+
+static bool is_granular(struct ks_shape shape, const struct ks_value *l, const struct ks_value *r)
+{
+	if (shape.relation == KS_RELATION_FREE)
+		return (l && l->kind == KS_MAP) || (r && r->kind == KS_MAP);
+	return shape.relation != KS_RELATION_LEAF && (is_container(l) || is_container(r));
+}
+
+static const struct ks_value *if_kind(const struct ks_value *v, enum ks_value_kind kind)
+{
+	return v && v->kind == kind ? v : NULL;
+}
+
+static void compare(struct walk *w, struct ks_shape shape, const struct ks_value *l, const struct ks_value *r)
+{
+	enum ks_value_kind kind = is_container(r) ? r->kind : l ? l->kind : KS_NULL;
+
+	if (!is_granular(shape, l, r) || (is_empty(w->s, l) && is_empty(w->s, r))) {
+		compare_leaf(w, l, r);
+		return;
+	}
+	/* A scalar in a free form that became an object, or the other way round. */
+	if (shape.relation == KS_RELATION_FREE && l && r && l->kind != r->kind && l->kind != KS_NULL && r->kind != KS_NULL) {
+		compare_leaf(w, l, r);
+		kind = KS_MAP;
+	}
+	if (kind == KS_STRUCT)
+		compare_structs(w, if_kind(l, kind), if_kind(r, kind));
+	else if (kind == KS_MAP)
+		compare_maps(w, shape, if_kind(l, kind), if_kind(r, kind));
+	else
+		compare_lists(w, shape, if_kind(l, kind), if_kind(r, kind));
+	if (!l)
+		put(w, &w->out->added);
+	else if (!r)
+		put(w, &w->out->removed);
+}
+
+bool ks_typed_compare(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *before, const struct ks_value *after,
+	struct ks_comparison *out_r)
+{
+	struct ks_comparison out = {0};
+	struct walk w;
+
+	w.arena = arena;
+	w.s = s;
+	w.out = &out;
+	w.depth = 0;
+	w.failed = false;
+	compare_structs(&w, before, after);
+	if (!w.failed)
+		*out_r = out;
+	return !w.failed;
+}
