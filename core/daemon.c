@@ -17,6 +17,7 @@
 #include "core/pipeline/server.h"
 #include "core/registry/registry.h"
 #include "core/static_plugins.h"
+#include "core/upkeep.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 
@@ -29,6 +30,7 @@ struct ks_daemon {
 	struct ks_plugins *plugins;
 	struct ks_server_state server;
 	struct ks_bootstrap bootstrap;
+	struct ks_upkeep upkeep;
 	struct ks_timer ready_timer;
 	struct event *signals[N_SIGNALS];
 	bool pipeline_made, plugins_started, failed;
@@ -150,7 +152,9 @@ static void look_whether_ready(struct ks_timer *timer)
 		ks_loop_stop(d->loop);
 		return;
 	}
-	if (atomic_load(&d->bootstrap.done) && ks_plugins_synced(d->plugins, &waiting_for)) {
+	if (atomic_load(&d->bootstrap.done) && !d->upkeep.started)
+		ks_upkeep_start(&d->upkeep, &d->server);
+	if (ks_upkeep_is_settled(&d->upkeep) && ks_plugins_synced(d->plugins, &waiting_for)) {
 		atomic_store(&d->server.ready, true);
 		announce(d);
 		/* What the start took and gave back: plugins and policies were read, a new store was filled. */
@@ -338,6 +342,7 @@ static int start(struct ks_daemon *d)
 /* In the opposite order; safe after a start that failed half way. */
 static void stop(struct ks_daemon *d)
 {
+	ks_upkeep_stop(&d->upkeep);
 	if (d->plugins_started)
 		ks_plugins_drain(d->plugins, d->config->server.drain_timeout_ms);
 	if (d->server.http)

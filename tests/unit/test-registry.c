@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/registry/flowcontrol.h"
+
 /* What a deployment can't be without. */
 #define REST \
 	"'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c','image':'i:1'}]}}"
@@ -399,9 +401,82 @@ static void test_bootstrap_objects_are_valid(void **state)
 	assert_null(ks_registry_bootstrap(&config, &n));
 }
 
+/* -- flow control -------------------------------------------------------------------------------------------------- */
+
+#define LEVEL(annotations, generation, shares) \
+	"{'metadata':{'name':'x'" annotations ",'generation':" generation "},'spec':{'type':'Limited','limited':{'nominalConcurrencyShares':" shares "}}}"
+#define SAYS(what) ",'annotations':{'apf.kubernetes.io/autoupdate-spec':'" what "'}"
+
+/* What becomes of `current` when the release says 5: "shares annotation", or "" when it is left alone. */
+static const char *revised(struct registry_test *t, bool mandatory, const char *current)
+{
+	static char text[64];
+	struct ks_value wanted = registry_object(t, LEVEL("", "1", "5")), object = registry_object(t, current);
+	int result = ks_flowcontrol_revise(&t->arena, t->ctx.schema, mandatory, &wanted, &object);
+	const struct ks_value *shares = ks_value_at(t->ctx.schema, &object, "spec.limited.nominalConcurrencyShares");
+	const struct ks_value *annotations = ks_value_at(t->ctx.schema, &object, "metadata.annotations");
+	struct ks_str says = annotations ? ks_value_str(ks_value_get_str(t->ctx.schema, annotations, KS_STR_LIT(KS_FLOW_AUTOUPDATE))) : (struct ks_str){0};
+
+	assert_true(result >= 0);
+	snprintf(text, sizeof(text), "%d %.*s", (int)shares->integer, (int)says.n, says.n ? says.p : "");
+	return result ? text : "";
+}
+
+static void test_flow_control_follows_the_release(void **state)
+{
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations");
+	assert_string_equal(revised(&t, false, LEVEL(SAYS("true"), "4", "5")), "");
+	assert_string_equal(revised(&t, false, LEVEL(SAYS("true"), "4", "7")), "5 true");
+	assert_string_equal(revised(&t, false, LEVEL(SAYS("T"), "4", "5")), "");
+	assert_string_equal(revised(&t, true, LEVEL(SAYS("false"), "4", "7")), "5 true");
+	registry_close(&t);
+}
+
+static void test_flow_control_is_left_to_operators(void **state)
+{
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations");
+	assert_string_equal(revised(&t, false, LEVEL(SAYS("false"), "4", "7")), "");
+	assert_string_equal(revised(&t, false, LEVEL("", "4", "7")), "7 false");
+	assert_string_equal(revised(&t, false, LEVEL(SAYS("perhaps"), "4", "7")), "7 false");
+	/* Nobody has changed it since it was made. */
+	assert_string_equal(revised(&t, false, LEVEL("", "1", "7")), "5 true");
+	registry_close(&t);
+}
+
+static void test_flow_control_knows_what_is_left_over(void **state)
+{
+	struct registry_test t;
+	struct ks_value old, mine;
+	struct ks_str levels = KS_STR_LIT("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations");
+	size_t n;
+	const struct ks_flow_default *defaults = ks_flowcontrol_defaults(&n);
+
+	(void)state;
+	registry_open(&t, "flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations");
+	old = registry_object(&t, LEVEL(SAYS("true"), "1", "7"));
+	mine = registry_object(&t, LEVEL(SAYS("false"), "1", "7"));
+	assert_true(ks_flowcontrol_is_left_over(t.ctx.schema, &old, levels));
+	assert_false(ks_flowcontrol_is_left_over(t.ctx.schema, &mine, levels));
+	for (size_t i = 0; i < n; i++) {
+		struct ks_value object = registry_object(&t, defaults[i].json);
+
+		assert_false(ks_flowcontrol_is_left_over(t.ctx.schema, &object, ks_str_from(defaults[i].collection)));
+	}
+	registry_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flow_control_follows_the_release),
+		cmocka_unit_test(test_flow_control_is_left_to_operators),
+		cmocka_unit_test(test_flow_control_knows_what_is_left_over),
 		cmocka_unit_test(test_create_fills_what_the_server_says),
 		cmocka_unit_test(test_create_makes_a_name),
 		cmocka_unit_test(test_create_needs_a_name),
