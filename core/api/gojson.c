@@ -253,20 +253,32 @@ static void write_zero(const struct ks_schema *s, uint16_t type, struct ks_buf *
 	}
 }
 
+/* What isn't there: nothing, or an empty list or map that was said. */
+static void write_absent(const struct ks_schema *s, uint16_t type, bool pointer, const struct ks_value *v, struct ks_buf *out)
+{
+	bool said = v && v->kind == KS_ABSENT && v->flags & KS_VALUE_WAS_EMPTY;
+
+	if (said && s->types[type].class_ == KS_TYPE_LIST) {
+		ks_buf_add_str(out, "[]");
+	} else if (said && s->types[type].class_ == KS_TYPE_MAP) {
+		ks_buf_add_str(out, "{}");
+	} else if (said && v->n && !is_meta(s, type)) {
+		struct ks_value slots = *v;
+
+		slots.kind = KS_STRUCT;
+		write_struct(s, type, &slots, out);
+	} else if (pointer) {
+		ks_buf_add_str(out, "null");
+	} else {
+		write_zero(s, type, out);
+	}
+}
+
 void ks_gojson_write(const struct ks_schema *s, uint16_t type, bool pointer, const struct ks_value *v, struct ks_buf *out)
 {
-	if (!ks_value_present(v)) {
-		uint8_t class_ = s->types[type].class_;
-
-		if (v && v->kind == KS_ABSENT && v->flags & KS_VALUE_WAS_EMPTY && (class_ == KS_TYPE_LIST || class_ == KS_TYPE_MAP))
-			ks_buf_add_str(out, class_ == KS_TYPE_LIST ? "[]" : "{}");
-		else if (pointer)
-			ks_buf_add_str(out, "null");
-		else
-			write_zero(s, type, out);
-		return;
-	}
-	if (v->kind == KS_STRUCT && !is_meta(s, type))
+	if (!ks_value_present(v))
+		write_absent(s, type, pointer, v, out);
+	else if (v->kind == KS_STRUCT && !is_meta(s, type))
 		write_struct(s, type, v, out);
 	else if (v->kind == KS_LIST && s->types[type].class_ == KS_TYPE_LIST)
 		write_list(s, type, v, out);

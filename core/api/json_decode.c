@@ -263,8 +263,14 @@ static bool decode_field(struct ks_json_decoder *d, const struct ks_field *field
 		return decode_null_field(d, field, slot);
 	if (!decode_typed(d, field->type, field->flags, c, slot))
 		return false;
-	if (ks_value_is_unsaid(d->s, field, slot))
-		*slot = (struct ks_value){.flags = says_empty(slot) ? KS_VALUE_WAS_EMPTY : 0};
+	if (!ks_value_is_unsaid(d->s, field, slot))
+		return true;
+	if (!says_empty(slot))
+		*slot = (struct ks_value){0};
+	else if (slot->kind == KS_STRUCT) /* absent, but messages show which of its lists and maps were empty */
+		slot->kind = KS_ABSENT, slot->flags = KS_VALUE_WAS_EMPTY;
+	else
+		*slot = (struct ks_value){.flags = KS_VALUE_WAS_EMPTY};
 	return true;
 }
 

@@ -41,7 +41,8 @@ enum ks_value_kind {
 /* What of `flags` users may have; a shallow copy of a LIST or MAP shares its spare room: append to one of the copies only. */
 #define KS_VALUE_USER_FLAGS 0x07
 #define KS_VALUE_ROOM_SHIFT 3
-/* Of an absent value that was decoded: an empty list or map was said ([] or {}), which only messages tell from nothing. */
+/* Of an absent value that was decoded: an empty list or map was said ([] or {}), which only messages tell from nothing. A
+ * struct that held nothing else is absent, too, but has its slots still. */
 #define KS_VALUE_WAS_EMPTY 0x04
 
 struct ks_member;

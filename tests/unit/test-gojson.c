@@ -47,6 +47,24 @@ static void test_fields_have_go_names_and_none_is_left_out(void **state)
 	assert_non_null(strstr(text, "\"Subjects\":null"));
 }
 
+/* Also in a struct that is absent but for that, and in a copy of it. */
+static void test_what_was_said_to_be_empty_is_shown_so(void **state)
+{
+	static const char json[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"tolerations\":[],\"containers\":[{\"resources\":"
+							   "{\"claims\":[],\"limits\":{}}}]}}";
+	struct ks_value v, copy;
+	struct ks_buf out;
+	const char *text = shown(state, json);
+
+	assert_non_null(strstr(text, "\"Resources\":{\"Limits\":{},\"Requests\":null,\"Claims\":[]}"));
+	assert_non_null(strstr(text, "\"Tolerations\":[]"));
+	assert_null(ks_test_decode(*state, json, &v, NULL));
+	assert_true(ks_value_copy(*state, &v, &copy));
+	ks_buf_init(&out);
+	ks_gojson_write(&ks_schema_builtin, ks_test_type(*state, json), false, &copy, &out);
+	assert_string_equal(text_of(*state, &out), text);
+}
+
 static void test_the_same_twice_has_no_difference(void **state)
 {
 	assert_string_equal(difference(state, "{\"A\":1}", "{\"A\":1}"), "");
@@ -67,6 +85,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KS_TEST(test_fields_have_go_names_and_none_is_left_out),
+		KS_TEST(test_what_was_said_to_be_empty_is_shown_so),
 		KS_TEST(test_the_same_twice_has_no_difference),
 		KS_TEST(test_a_changed_line_stands_between_its_neighbours),
 	};
