@@ -92,6 +92,8 @@ static bool default_struct(struct ks_arena *arena, const struct ks_schema *s, st
 /* A struct that is always there (no pointer) has its defaults even when nothing was said of it. */
 static bool default_embedded(struct ks_arena *arena, const struct ks_schema *s, const struct ks_field *f, struct ks_value *slot)
 {
+	struct ks_value before = *slot;
+
 	if ((f->flags & KS_FIELD_POINTER) || s->types[f->type].class_ != KS_TYPE_STRUCT || !worth_looking(s, f->type))
 		return true;
 	if (!ks_value_new_struct(arena, s, f->type, slot) || !default_struct(arena, s, slot))
@@ -99,7 +101,7 @@ static bool default_embedded(struct ks_arena *arena, const struct ks_schema *s, 
 	for (uint32_t i = 0; i < slot->n; i++)
 		if (ks_value_present(&slot->items[i]))
 			return true;
-	*slot = (struct ks_value){.kind = KS_ABSENT};
+	*slot = before;
 	return true;
 }
 
