@@ -15,15 +15,33 @@ static void fail(const struct ks_bootstrap_creation *c, int code, struct ks_str 
 	atomic_store(&c->bootstrap->failed, true);
 }
 
-/* 409: it exists, from an earlier start or by another server that is quicker. */
+/* 409: it exists, from an earlier start or by another server that is quicker. What is kept is looked after again before the server is ready: another
+ * server may just be making it, and hold what it needs (422). */
+static bool is_good(const struct ks_bootstrap_creation *c, int code)
+{
+	return code == 201 || code == 409 || (code == 422 && c->object->kept);
+}
+
 static void created(void *arg, int code, struct ks_str body)
 {
 	struct ks_bootstrap_creation *c = arg;
 
-	if (code != 201 && code != 409)
+	if (!is_good(c, code))
 		fail(c, code, body);
 	else if (atomic_fetch_sub(&c->bootstrap->n_left, 1) == 1)
 		start_round(c->bootstrap);
+}
+
+static bool exists(const struct ks_bootstrap_creation *c)
+{
+	const struct ks_server_state *server = c->bootstrap->server;
+	uint16_t resource = ks_schema_find_resource(
+		server->schema, ks_str_from(c->object->group), KS_STR_LIT("v1"), ks_str_from(c->object->resource));
+	struct ks_cache_resource *cache = resource == KS_NO_RESOURCE ? NULL : ks_cache_find(server->cache, resource);
+	struct ks_object *object = cache ? ks_cache_get(cache, ks_str_from(c->object->ns), ks_str_from(c->object->name)) : NULL;
+
+	ks_object_unref(object);
+	return object;
 }
 
 static void create(struct ks_bootstrap_creation *c)
@@ -40,7 +58,9 @@ static void create(struct ks_bootstrap_creation *c)
 		.arg = c,
 	};
 
-	if (ks_pipeline_inner_request(c->bootstrap->server, &inner) < 0)
+	if (exists(c))
+		created(c, 409, (struct ks_str){0});
+	else if (ks_pipeline_inner_request(c->bootstrap->server, &inner) < 0)
 		fail(c, 500, KS_STR_LIT("out of memory"));
 }
 
@@ -65,12 +85,13 @@ static void start_round(struct ks_bootstrap *b)
 		create(&b->creations[i]);
 }
 
-int ks_bootstrap_start(struct ks_bootstrap *bootstrap, struct ks_server_state *server, struct ks_error *err)
+int ks_bootstrap_start(struct ks_bootstrap *bootstrap, struct ks_server_state *server, unsigned port, struct ks_error *err)
 {
 	const struct ks_bootstrap_object *objects;
 
 	*bootstrap = (struct ks_bootstrap){.server = server};
-	objects = ks_registry_bootstrap(server->config, &bootstrap->n);
+	objects = ks_registry_bootstrap(server->config, port, &bootstrap->n);
+	bootstrap->objects = objects;
 	if (!objects)
 		return ks_error_set(err, -EINVAL, "serviceClusterIPRange %s can't be used", server->config->service_cluster_ip_range);
 	if (bootstrap->n > KS_BOOTSTRAP_MOST)

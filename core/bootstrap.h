@@ -21,6 +21,7 @@ struct ks_bootstrap_creation {
 
 struct ks_bootstrap {
 	struct ks_server_state *server;
+	const struct ks_bootstrap_object *objects;
 	struct ks_bootstrap_creation creations[KS_BOOTSTRAP_MOST];
 	size_t n, next;          /* `next`: the first of the next round */
 	atomic_size_t n_left;    /* of this round */
@@ -28,7 +29,7 @@ struct ks_bootstrap {
 	_Atomic bool failed;     /* one could not be created; the log says which */
 };
 
-/* Starts; `done` or `failed` is set later, on a worker. The struct must live until then. 0 or negative. */
-int ks_bootstrap_start(struct ks_bootstrap *bootstrap, struct ks_server_state *server, struct ks_error *err) __attribute__((warn_unused_result));
+/* Starts; `done` or `failed` is set later, on a worker. The struct must live until then. `port` is where the server listens. 0 or negative. */
+int ks_bootstrap_start(struct ks_bootstrap *bootstrap, struct ks_server_state *server, unsigned port, struct ks_error *err) __attribute__((warn_unused_result));
 
 #endif

@@ -14,14 +14,17 @@
 #include "core/bootstrap.h"
 #include "core/cache/cache.h"
 #include "core/config/config.h"
+#include "core/membership.h"
 #include "core/pipeline/server.h"
+#include "core/registry/allocate/pools.h"
+#include "core/registry/allocate/repair.h"
 #include "core/registry/registry.h"
 #include "core/static_plugins.h"
 #include "core/upkeep.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
 
-enum { READY_POLL_MS = 2, N_SIGNALS = 3 };
+enum { READY_POLL_MS = 2, N_SIGNALS = 3, REPAIR_MS = 3 * 60 * 1000 };
 
 struct ks_daemon {
 	const struct ks_daemon_options *options;
@@ -30,10 +33,12 @@ struct ks_daemon {
 	struct ks_plugins *plugins;
 	struct ks_server_state server;
 	struct ks_bootstrap bootstrap;
+	struct ks_membership *membership;
+	struct ks_repair *repair;
 	struct ks_upkeep upkeep;
-	struct ks_timer ready_timer;
+	struct ks_timer ready_timer, repair_timer;
 	struct event *signals[N_SIGNALS];
-	bool pipeline_made, plugins_started, failed;
+	bool pipeline_made, plugins_started, ending, failed;
 };
 
 /* The reason of a failed start goes to stderr as it is, without time and level: a person reads it. */
@@ -92,16 +97,31 @@ static void drained(void *arg)
 	ks_loop_stop(d->loop);
 }
 
+static void end_connections(void *arg)
+{
+	struct ks_daemon *d = arg;
+
+	if (d->ending)
+		return;
+	d->ending = true;
+	ks_pipeline_end_watches(&d->server);
+	ks_server_drain(d->server.http, d->config->server.drain_timeout_ms, drained, d);
+}
+
+/* Nobody is sent here any more; then those who are here go. */
 static void begin_drain(struct ks_daemon *d)
 {
 	if (atomic_exchange(&d->server.draining, true)) {
 		ks_log(KS_LOG_WARN, "server", "asked to stop a second time: requests in flight are dropped");
+		end_connections(d);
 		ks_server_cut(d->server.http);
 		return;
 	}
 	ks_log(KS_LOG_INFO, "server", "draining");
-	ks_pipeline_end_watches(&d->server);
-	ks_server_drain(d->server.http, d->config->server.drain_timeout_ms, drained, d);
+	if (d->membership)
+		ks_membership_stop(d->membership, end_connections, d);
+	else
+		end_connections(d);
 }
 
 static void on_signal(evutil_socket_t number, short what, void *arg)
@@ -141,20 +161,33 @@ static void announce(struct ks_daemon *d)
 	close(d->options->ready_fd);
 }
 
+/* What the cluster can't do without is there: this server joins those that look after it. */
+static bool join(struct ks_daemon *d)
+{
+	struct ks_error err = {"out of memory"};
+
+	if (!d->membership && !atomic_load(&d->server.draining))
+		d->membership = ks_membership_new(&d->server, d->bootstrap.objects, d->bootstrap.n, ks_server_port(d->server.http), &err);
+	if (d->membership || atomic_load(&d->server.draining))
+		return true;
+	ks_log(KS_LOG_ERROR, "server", "%s", err.text);
+	return false;
+}
+
 /* Nothing signals that all of it is true, and it takes milliseconds: it is looked at until it is. */
 static void look_whether_ready(struct ks_timer *timer)
 {
 	struct ks_daemon *d = (struct ks_daemon *)((char *)timer - offsetof(struct ks_daemon, ready_timer));
 	const char *waiting_for;
 
-	if (atomic_load(&d->bootstrap.failed)) {
+	if (atomic_load(&d->bootstrap.failed) || (atomic_load(&d->bootstrap.done) && !join(d))) {
 		d->failed = true;
 		ks_loop_stop(d->loop);
 		return;
 	}
 	if (atomic_load(&d->bootstrap.done) && !d->upkeep.started)
 		ks_upkeep_start(&d->upkeep, &d->server);
-	if (ks_upkeep_is_settled(&d->upkeep) && ks_plugins_synced(d->plugins, &waiting_for)) {
+	if (d->membership && ks_membership_settled(d->membership) && ks_upkeep_is_settled(&d->upkeep) && ks_plugins_synced(d->plugins, &waiting_for)) {
 		atomic_store(&d->server.ready, true);
 		announce(d);
 		/* What the start took and gave back: plugins and policies were read, a new store was filled. */
@@ -222,6 +255,49 @@ static int make_cache(struct ks_daemon *d, struct ks_error *err)
 		return -EINVAL;
 	return ks_cache_start(&ks_schema_builtin, d->server.router, &config, &d->server.cache, err);
 }
+
+/* -- services' addresses and ports -------------------------------------------------------------------- */
+
+static void repair_later(struct ks_daemon *d);
+
+static void repaired(void *arg, int result)
+{
+	struct ks_daemon *d = arg;
+
+	(void)result; /* the log has it, and it is tried again */
+	repair_later(d);
+}
+
+static void repair_again(struct ks_timer *timer)
+{
+	struct ks_daemon *d = (struct ks_daemon *)((char *)timer - offsetof(struct ks_daemon, repair_timer));
+
+	ks_repair_start(d->repair, d->loop, repaired, d);
+}
+
+static void repair_later(struct ks_daemon *d)
+{
+	d->repair_timer.fire = repair_again;
+	if (ks_repair_repeats(d->repair))
+		ks_timer_start(d->loop, &d->repair_timer, REPAIR_MS);
+}
+
+/* Before anybody can ask for an address, all that are in use are known. */
+static int make_pools(struct ks_daemon *d, struct ks_error *err)
+{
+	d->server.pools = ks_pools_new(&ks_schema_builtin, d->server.router, d->server.cache, d->config, err);
+	if (!d->server.pools)
+		return -EINVAL;
+	d->repair = ks_repair_new(d->server.pools);
+	if (!d->repair)
+		return ks_error_set(err, -ENOMEM, "out of memory");
+	if (ks_repair_run(d->repair) < 0)
+		return ks_error_set(err, -EIO, "the addresses and ports of services could not be looked through");
+	repair_later(d);
+	return 0;
+}
+
+/* -- the parts ------------------------------------------------------------------------------------------ */
 
 static int make_pipeline(struct ks_daemon *d, struct ks_error *err)
 {
@@ -299,7 +375,7 @@ static int start_server(struct ks_daemon *d, struct ks_error *err)
 	fill_server_config(d, d->config, &config);
 	if (ks_server_start(d->loop, &config, &callbacks, &d->server.http, err) < 0)
 		return -EINVAL;
-	return ks_bootstrap_start(&d->bootstrap, &d->server, err);
+	return ks_bootstrap_start(&d->bootstrap, &d->server, ks_server_port(d->server.http), err);
 }
 
 static int start_with_problems(struct ks_daemon *d, int (*step)(struct ks_daemon *d, struct ks_problems *problems))
@@ -333,7 +409,7 @@ static int start(struct ks_daemon *d)
 		return -EINVAL;
 	ks_cache_thread_enter();
 	if (start_with_problems(d, make_plugins) < 0 || start_with_error(d, make_pipeline) < 0 || start_with_error(d, make_cache) < 0 ||
-		start_with_problems(d, start_plugins) < 0 || start_with_error(d, start_server) < 0)
+		start_with_error(d, make_pools) < 0 || start_with_problems(d, start_plugins) < 0 || start_with_error(d, start_server) < 0)
 		return -EINVAL;
 	d->ready_timer.fire = look_whether_ready;
 	return ks_timer_start(d->loop, &d->ready_timer, READY_POLL_MS);
@@ -354,9 +430,13 @@ static void stop(struct ks_daemon *d)
 	ks_plugins_free(&d->plugins);
 	/* The threads of plugins and stores have ended: nobody posts to the workers' loops any more. */
 	ks_server_free(&d->server.http);
+	ks_membership_free(&d->membership);
+	ks_repair_free(&d->repair);
+	ks_pools_free(&d->server.pools);
 	if (d->pipeline_made)
 		ks_pipeline_fini(&d->server);
 	ks_timer_cancel(&d->ready_timer);
+	ks_timer_cancel(&d->repair_timer);
 	for (int i = 0; i < N_SIGNALS; i++)
 		if (d->signals[i])
 			event_free(d->signals[i]);

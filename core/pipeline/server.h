@@ -25,6 +25,7 @@
 
 struct ks_plugins; /* plugins/host/host.h */
 struct ks_routes;  /* core/pipeline/routes.h: paths to handlers; discovery; can change at run time */
+struct ks_pools;
 struct ks_metrics; /* core/pipeline/metrics.h */
 struct ks_health;  /* core/pipeline/health.h: named checks */
 struct ks_lanes; /* core/pipeline/lane.h */
@@ -38,6 +39,7 @@ struct ks_server_state {
 	struct ks_plugins *plugins;
 	struct ks_router *router;
 	struct ks_cache *cache;
+	struct ks_pools *pools;  /* core/registry/allocate/pools.h; NULL: services are given nothing */
 	struct ks_server *http;
 	struct ks_loop *main_loop;
 	uint64_t started_ns;

@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/registry/service.h"
+#include "core/registry/allocate/ip.h"
+#include "core/registry/registry.h"
 
 enum { MOST_OBJECTS = 16, TEXT_ROOM = 1024 };
 
@@ -14,7 +15,7 @@ static struct {
 	size_t n;
 } start;
 
-__attribute__((format(printf, 3, 4))) static void add(const char *collection, const char *name, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct ks_bootstrap_object object, const char *format, ...)
 {
 	va_list args;
 
@@ -23,7 +24,8 @@ __attribute__((format(printf, 3, 4))) static void add(const char *collection, co
 	va_start(args, format);
 	vsnprintf(start.texts[start.n], TEXT_ROOM, format, args);
 	va_end(args);
-	start.objects[start.n] = (struct ks_bootstrap_object){collection, name, start.texts[start.n]};
+	start.objects[start.n] = object;
+	start.objects[start.n].json = start.texts[start.n];
 	start.n++;
 }
 
@@ -31,60 +33,64 @@ static void add_namespaces(void)
 {
 	static const char *const names[] = {"default", "kube-system", "kube-public", "kube-node-lease"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		add("/api/v1/namespaces", names[i], "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", names[i]);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct ks_bootstrap_object object = {
+			.collection = "/api/v1/namespaces", .group = "", .resource = "namespaces", .ns = "", .name = names[i], .kept = true};
+
+		add(object, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}", names[i]);
+	}
 }
 
-static void add_service(const char *address, unsigned port)
+/* The first of the addresses is the server's own. */
+static void add_service(const struct ks_ip_range *range, unsigned port)
 {
-	add("/api/v1/namespaces/default/services", "kubernetes",
-		"{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\","
+	const struct ks_bootstrap_object object = {
+		.collection = "/api/v1/namespaces/default/services", .group = "", .resource = "services", .ns = "default", .name = "kubernetes", .kept = true};
+	char address[KS_IP_TEXT];
+
+	ks_ip_print(&range->first, address);
+	add(object, "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\","
 		"\"labels\":{\"component\":\"apiserver\",\"provider\":\"kubernetes\"}},\"spec\":{\"type\":\"ClusterIP\",\"clusterIP\":\"%s\","
-		"\"clusterIPs\":[\"%s\"],\"ipFamilies\":[\"IPv4\"],\"ipFamilyPolicy\":\"SingleStack\",\"sessionAffinity\":\"None\","
-		"\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":443,\"targetPort\":%u}]}}", address, address, port);
+		"\"ipFamilyPolicy\":\"SingleStack\",\"sessionAffinity\":\"None\","
+		"\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":443,\"targetPort\":%u}]}}", address, port);
 }
 
-/* Where the server can be reached from inside the cluster; not said when that is not known. */
-static void add_endpoints(const char *address, unsigned port)
+static void add_service_range(const struct ks_ip_range *ranges, unsigned n)
 {
-	add("/api/v1/namespaces/default/endpoints", "kubernetes",
-		"{\"apiVersion\":\"v1\",\"kind\":\"Endpoints\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\","
-		"\"labels\":{\"endpointslice.kubernetes.io/skip-mirror\":\"true\"}},\"subsets\":[{\"addresses\":[{\"ip\":\"%s\"}],"
-		"\"ports\":[{\"name\":\"https\",\"port\":%u,\"protocol\":\"TCP\"}]}]}", address, port);
-	add("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", "kubernetes",
-		"{\"apiVersion\":\"discovery.k8s.io/v1\",\"kind\":\"EndpointSlice\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\","
-		"\"labels\":{\"kubernetes.io/service-name\":\"kubernetes\"}},\"addressType\":\"IPv4\",\"endpoints\":[{\"addresses\":[\"%s\"],"
-		"\"conditions\":{\"ready\":true}}],\"ports\":[{\"name\":\"https\",\"port\":%u,\"protocol\":\"TCP\"}]}", address, port);
+	const struct ks_bootstrap_object object = {.collection = "/apis/networking.k8s.io/v1/servicecidrs", .group = "networking.k8s.io",
+		.resource = "servicecidrs", .ns = "", .name = "kubernetes", .kept = true};
+	char first[KS_IP_RANGE_TEXT], second[KS_IP_RANGE_TEXT] = "";
+
+	ks_ip_range_print(&ranges[0], first);
+	if (n > 1)
+		ks_ip_range_print(&ranges[1], second);
+	add(object, "{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"ServiceCIDR\",\"metadata\":{\"name\":\"kubernetes\"},"
+		"\"spec\":{\"cidrs\":[\"%s\"%s%s%s]}}", first, n > 1 ? ",\"" : "", second, n > 1 ? "\"" : "");
 }
 
-static void add_priority_classes(void)
+static void add_priority_class(const char *name, unsigned value, const char *description)
 {
-	add("/apis/scheduling.k8s.io/v1/priorityclasses", "system-cluster-critical",
-		"{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"system-cluster-critical\"},"
-		"\"value\":2000000000,\"preemptionPolicy\":\"PreemptLowerPriority\",\"description\":"
-		"\"Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.\"}");
-	add("/apis/scheduling.k8s.io/v1/priorityclasses", "system-node-critical",
-		"{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"system-node-critical\"},"
-		"\"value\":2000001000,\"preemptionPolicy\":\"PreemptLowerPriority\",\"description\":"
-		"\"Used for system critical pods that must not be moved from their current node.\"}");
+	const struct ks_bootstrap_object object = {.collection = "/apis/scheduling.k8s.io/v1/priorityclasses", .group = "scheduling.k8s.io",
+		.resource = "priorityclasses", .ns = "", .name = name};
+
+	add(object, "{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"%s\"},"
+		"\"value\":%u,\"preemptionPolicy\":\"PreemptLowerPriority\",\"description\":\"%s\"}", name, value, description);
 }
 
-const struct ks_bootstrap_object *ks_registry_bootstrap(const struct ks_config *config, size_t *n_r)
+const struct ks_bootstrap_object *ks_registry_bootstrap(const struct ks_config *config, unsigned port, size_t *n_r)
 {
-	uint32_t network, count, unused;
-	char address[16];
-	unsigned port = config->server.port ? config->server.port : 6443;
+	struct ks_ip_range ranges[2];
+	unsigned n = ks_ip_ranges_parse(config->service_cluster_ip_range, ranges);
 
 	start.n = 0;
-	if (!ks_parse_service_range(config->service_cluster_ip_range, &network, &count))
+	if (!n)
 		return NULL;
-	network++;
-	snprintf(address, sizeof(address), "%u.%u.%u.%u", network >> 24, network >> 16 & 255, network >> 8 & 255, network & 255);
 	add_namespaces();
-	add_service(address, port);
-	if (config->advertise_address && ks_parse_ipv4(ks_str_from(config->advertise_address), &unused))
-		add_endpoints(config->advertise_address, port);
-	add_priority_classes();
+	add_service_range(ranges, n);
+	add_service(&ranges[0], port);
+	add_priority_class("system-cluster-critical", 2000000000,
+		"Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.");
+	add_priority_class("system-node-critical", 2000001000, "Used for system critical pods that must not be moved from their current node.");
 	*n_r = start.n;
 	return start.objects;
 }

@@ -337,6 +337,7 @@ void ks_registry_rollback(struct ks_registry_context *ctx)
 	struct ks_allocation *a = ctx->taken;
 
 	ctx->taken = NULL;
+	ctx->plan = NULL;
 	while (a) {
 		struct ks_allocation *next = a->next;
 
@@ -345,9 +346,21 @@ void ks_registry_rollback(struct ks_registry_context *ctx)
 	}
 }
 
-void ks_registry_committed(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *object)
+bool ks_registry_committed(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *object)
 {
 	ctx->taken = NULL;
+	ctx->plan = NULL;
+	/* One more than there is, so that nothing resumes before all has begun. */
+	ks_registry_hold(ctx);
 	if (ctx->strategy->release && old)
 		ctx->strategy->release(ctx, old, object);
+	return --ctx->pending;
+}
+
+void ks_registry_let(struct ks_registry_context *ctx, uint64_t revision)
+{
+	if (revision > ctx->outside_revision)
+		ctx->outside_revision = revision;
+	if (--ctx->pending == 0 && ctx->resume)
+		ctx->resume(ctx->resume_arg);
 }

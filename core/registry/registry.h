@@ -4,7 +4,7 @@
  * What is special about one resource: hooks that the generic handlers call on the
  * working tree. A resource without an entry takes the defaults of every hook.
  *
- * Hooks see a whole object of the served version. They don't block and don't write.
+ * Hooks see a whole object of the served version. They don't block and don't write, but for `allocate` and `release`.
  *
  * The order on a create:
  *   decode, ks_registry_default, ks_registry_begin_create, mutating admission,
@@ -39,8 +39,12 @@ enum ks_delete_step {
 struct ks_allocation {
 	struct ks_allocation *next;
 	void (*give_back)(struct ks_allocation *allocation);
-	uint64_t what;
 };
+
+/* What a hook answers that waits for something outside: ctx->resume is called, then the same function is called again. */
+enum { KS_REGISTRY_WAIT = -1 };
+
+struct ks_pools; /* core/registry/allocate/pools.h */
 
 struct ks_registry_context {
 	const struct ks_schema *schema;
@@ -59,6 +63,14 @@ struct ks_registry_context {
 	void *warn_arg;
 	uint64_t now_ms;            /* unix */
 	struct ks_allocation *taken;
+	/* What lies outside the object. */
+	struct ks_pools *pools;     /* may be NULL: nothing is allocated */
+	struct ks_loop *loop;       /* where it is waited */
+	void (*resume)(void *arg);  /* on the loop, once nothing is pending any more */
+	void *resume_arg;
+	unsigned pending;           /* operations under way; the context must stay until there is none */
+	uint64_t outside_revision;  /* of the last change outside that the answer waits for */
+	void *plan;                 /* the strategy's, of this round */
 };
 
 enum ks_strategy_flag {
@@ -107,9 +119,10 @@ struct ks_strategy {
 	void (*validate)(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old, struct ks_status *status);
 	/* Warnings of this object (deprecated fields and so on). */
 	void (*warnings)(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old);
-	/* Takes resources outside the object (an IP) before validation; what is taken is put on ctx->taken. 0 or the code set in `status`. */
+	/* Takes resources outside the object (an IP) before validation; what is taken is put on ctx->taken. 0, the code set in `status`, or
+	 * KS_REGISTRY_WAIT. */
 	int (*allocate)(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_value *old, struct ks_status *status);
-	/* After the commit: gives back what `old` had and `object` (NULL: deleted) doesn't have. */
+	/* After the commit: gives back what `old` had and `object` (NULL: deleted) doesn't have. What takes time is held with ks_registry_hold. */
 	void (*release)(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *object);
 	/* May a client delete it at all? 0 or the code set in `status`. */
 	int (*refuse_delete)(struct ks_registry_context *ctx, const struct ks_value *object, struct ks_status *status);
@@ -137,15 +150,20 @@ int ks_registry_begin_create(struct ks_registry_context *ctx, struct ks_value *o
 int ks_registry_begin_update(struct ks_registry_context *ctx, struct ks_value *object, struct ks_status *status);
 /* Duplicate owner references: dropped after every change, a warning the first time. */
 void ks_registry_dedup_owners(struct ks_registry_context *ctx, struct ks_value *object, bool after_admission);
-/* uid, creationTimestamp, generateName, generation, the strategy's fields, validation of metadata and of the kind. */
+/* uid, creationTimestamp, generateName, generation, the strategy's fields, validation of metadata and of the kind. 0, the code set in `status`, or
+ * KS_REGISTRY_WAIT. */
 int ks_registry_before_create(struct ks_registry_context *ctx, struct ks_value *object, struct ks_status *status);
-/* Generation, immutable metadata, deletion fields, spec or status taken from `old`, validation. */
+/* Generation, immutable metadata, deletion fields, spec or status taken from `old`, validation. The same answers. */
 int ks_registry_before_update(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_value *old, struct ks_status *status);
 
 /* The write failed, or was a dry run. */
 void ks_registry_rollback(struct ks_registry_context *ctx);
-/* The write was done. Either may be NULL. */
-void ks_registry_committed(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *object);
+/* The write was done. Either may be NULL. True: something is still given back; ctx->resume will be called, and ctx->outside_revision says what
+ * the cache has to have seen then. */
+bool ks_registry_committed(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *object);
+/* An operation outside begins, and ends (with the revision of what it has changed, or 0). */
+static inline void ks_registry_hold(struct ks_registry_context *ctx) { ctx->pending++; }
+void ks_registry_let(struct ks_registry_context *ctx, uint64_t revision);
 
 /* -- deletion -------------------------------------------------------------------------------------------------- */
 
@@ -168,9 +186,14 @@ int ks_registry_convert(struct ks_arena *arena, const struct ks_schema *schema, 
 
 /* -- start ----------------------------------------------------------------------------------------------------- */
 
-/* Objects that exist after start: namespaces, the kubernetes Service, ... as JSON, each with its collection path; create if absent.
- * Main, once; lives until the end of the process. NULL when out of memory or when the configuration's service range is not usable. */
-struct ks_bootstrap_object { const char *collection; const char *name; const char *json; };
-const struct ks_bootstrap_object *ks_registry_bootstrap(const struct ks_config *config, size_t *n_r);
+/* Objects that exist after start: namespaces, the kubernetes Service, ... as JSON; create if absent. `port` is where the server listens.
+ * Main, once; lives until the end of the process. NULL when the configuration's service range is not usable. */
+struct ks_bootstrap_object {
+	const char *collection;            /* path to post it to */
+	const char *group, *resource, *ns, *name;
+	const char *json;
+	bool kept;                         /* made again when somebody takes it away */
+};
+const struct ks_bootstrap_object *ks_registry_bootstrap(const struct ks_config *config, unsigned port, size_t *n_r);
 
 #endif

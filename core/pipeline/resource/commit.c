@@ -17,7 +17,7 @@ static void drop_empty(const struct ks_schema *s, struct ks_value *v)
 	for (uint32_t i = 0; v->kind == KS_STRUCT && i < v->n; i++) {
 		struct ks_value *slot = &v->items[i];
 
-		if ((slot->kind == KS_LIST || slot->kind == KS_MAP) && !slot->n)
+		if ((slot->kind == KS_LIST || slot->kind == KS_MAP) && slot->type && !slot->n) /* not in free-form parts */
 			*slot = (struct ks_value){.kind = KS_ABSENT};
 		else
 			drop_empty(s, slot);
@@ -71,7 +71,8 @@ static void on_stored(struct ks_store_call *call)
 		if (call->outcome != KS_WRITE_COMMITTED)
 			ks_cache_unpark(w->cache, w->finished);
 	if (call->outcome == KS_WRITE_COMMITTED) {
-		ks_registry_committed(&w->ctx, w->creating ? NULL : &w->old, call->value ? &w->object : NULL);
+		if (ks_registry_committed(&w->ctx, w->creating ? NULL : &w->old, call->value ? &w->object : NULL))
+			ks_request_pin(w->request);
 		w->revision = call->revision;
 	} else {
 		ks_registry_rollback(&w->ctx);
@@ -281,10 +282,15 @@ static void on_impatience(struct ks_timer *timer)
 
 static enum ks_stage_result step_settle(struct ks_edit *w)
 {
+	uint64_t revision = w->ctx.outside_revision > w->revision ? w->ctx.outside_revision : w->revision;
+
+	/* What the object had is still being given back. */
+	if (w->ctx.pending)
+		return KS_STAGE_PENDING;
 	w->step = w->answer;
-	if (ks_cache_revision(w->cache) >= w->revision)
+	if (ks_cache_revision(w->cache) >= revision)
 		return KS_STAGE_NEXT;
-	w->wait = (struct ks_cache_wait){.task = {.run = on_cache}, .loop = w->request->loop, .revision = w->revision, .resource = w->cache};
+	w->wait = (struct ks_cache_wait){.task = {.run = on_cache}, .loop = w->request->loop, .revision = revision, .resource = w->cache};
 	w->timer.fire = on_impatience;
 	w->waiting = true;
 	if (ks_timer_start(w->request->loop, &w->timer, SETTLE_MS)) {

@@ -62,6 +62,15 @@ static uint64_t unix_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* Whatever the strategy waited for has come. */
+static void on_outside(void *arg)
+{
+	struct ks_edit *w = arg;
+
+	ks_request_resume(w->request);
+	ks_request_unpin(w->request);
+}
+
 static struct ks_str subresource_of(const struct ks_request *request)
 {
 	return request->info.subresource;
@@ -76,6 +85,7 @@ static void fill_context(struct ks_edit *w)
 		.config = request->server->config, .resource = w->resource, .subresource = subresource_of(request), .ns = request->info.ns,
 		.name = request->info.name, .user = request->user.name, .user_uid = request->user.uid, .groups = request->user.groups,
 		.n_groups = request->user.n_groups, .warn = warn, .warn_arg = w, .now_ms = unix_ms(),
+		.pools = request->server->pools, .loop = request->loop, .resume = on_outside, .resume_arg = w,
 	};
 	if (w->schema->resources[w->resource].scope == KS_SCOPE_CLUSTER)
 		w->ctx.ns = (struct ks_str){0};
@@ -332,6 +342,10 @@ static enum ks_stage_result step_complete(struct ks_edit *w)
 		code = ks_registry_before_create(&w->ctx, &w->object, &w->request->status);
 	else
 		code = ks_registry_before_update(&w->ctx, &w->object, &w->old, &w->request->status);
+	if (code == KS_REGISTRY_WAIT) {
+		ks_request_pin(w->request);
+		return KS_STAGE_PENDING;
+	}
 	if (code)
 		return KS_STAGE_FAILED;
 	if (!w->admission.name.n)
