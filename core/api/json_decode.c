@@ -255,6 +255,18 @@ static bool says_empty(const struct ks_value *v)
 	return false;
 }
 
+void ks_json_unsay(const struct ks_schema *s, const struct ks_field *field, struct ks_value *slot)
+{
+	if (!ks_value_is_unsaid(s, field, slot))
+		return;
+	if (!says_empty(slot))
+		*slot = (struct ks_value){0};
+	else if (slot->kind == KS_STRUCT) /* absent, but messages show which of its lists and maps were empty */
+		slot->kind = KS_ABSENT, slot->flags = KS_VALUE_WAS_EMPTY;
+	else
+		*slot = (struct ks_value){.flags = KS_VALUE_WAS_EMPTY};
+}
+
 static bool decode_field(struct ks_json_decoder *d, const struct ks_field *field, struct ks_value *slot)
 {
 	char c = ks_json_peek(&d->scan);
@@ -263,14 +275,7 @@ static bool decode_field(struct ks_json_decoder *d, const struct ks_field *field
 		return decode_null_field(d, field, slot);
 	if (!decode_typed(d, field->type, field->flags, c, slot))
 		return false;
-	if (!ks_value_is_unsaid(d->s, field, slot))
-		return true;
-	if (!says_empty(slot))
-		*slot = (struct ks_value){0};
-	else if (slot->kind == KS_STRUCT) /* absent, but messages show which of its lists and maps were empty */
-		slot->kind = KS_ABSENT, slot->flags = KS_VALUE_WAS_EMPTY;
-	else
-		*slot = (struct ks_value){.flags = KS_VALUE_WAS_EMPTY};
+	ks_json_unsay(d->s, field, slot);
 	return true;
 }
 

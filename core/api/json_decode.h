@@ -62,4 +62,9 @@ bool ks_json_leaf(struct ks_json_decoder *d, uint16_t type, unsigned field_flags
 /* The number as a double, or the complaint that it is out of range. */
 bool ks_json_double(struct ks_json_decoder *d, const struct ks_json_number *number, struct ks_value *out);
 
+/* ---- json_decode.c ---- */
+
+/* Makes the value of a field absent when Go could not tell it from nothing; that it was said to be empty is kept for messages. */
+void ks_json_unsay(const struct ks_schema *s, const struct ks_field *field, struct ks_value *slot);
+
 #endif

@@ -114,6 +114,7 @@ AC_MSG_NOTICE([
     plugins          $ks_plugins_in
     left out         ${ks_plugins_out:- none}
     linked in        $enable_static_plugins
+    CBOR             $have_cbor
     unit tests       $have_cmocka
     descriptions     $ks_api_docs
     installs to      $prefix, plugins in $libdir/keelson

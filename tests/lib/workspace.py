@@ -14,8 +14,8 @@ TOOLS = os.path.join(BUILD, "tools")
 CORES = os.cpu_count() or 2
 
 PACKAGES = """autoconf automake libtool pkg-config gcc g++ make lua5.4 libevent-dev libnghttp2-dev libgnutls28-dev libjson-c-dev libyaml-dev
-liburcu-dev zlib1g-dev liblua5.4-dev libsqlite3-dev libre2-dev openssl libcmocka-dev clang llvm libclang-rt-14-dev curl unzip ca-certificates
-python3-kubernetes nghttp2-client""".split()
+liburcu-dev zlib1g-dev liblua5.4-dev libsqlite3-dev libre2-dev libcbor-dev openssl libcmocka-dev clang llvm libclang-rt-14-dev curl unzip ca-certificates
+python3-kubernetes python3-cbor2 nghttp2-client""".split()
 
 
 def run(command, timeout=600, cwd=None, env=None, text_input=None):
