@@ -226,19 +226,24 @@ int ks_negotiate(struct ks_arena *arena, struct ks_str accept, unsigned allowed,
 
 bool ks_accepts(struct ks_str accept, const char *const *types, size_t n_types)
 {
+	return ks_accepted(accept, types, n_types) >= 0;
+}
+
+int ks_accepted(struct ks_str accept, const char *const *types, size_t n_types)
+{
 	if (accept.n == 0)
-		return true;
+		return 0;
 	while (accept.n > 0) {
 		struct ks_str part = next_part(&accept, ',');
 		struct ks_str type = trim(next_part(&part, ';'));
 
 		if (ks_str_is(type, "*/*"))
-			return true;
+			return 0;
 		for (size_t i = 0; i < n_types; i++)
 			if (ks_str_is(type, types[i]))
-				return true;
+				return (int)i;
 	}
-	return false;
+	return -1;
 }
 
 /* Each is "name=value"; one separator may end them. */

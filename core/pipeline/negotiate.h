@@ -44,6 +44,8 @@ int ks_negotiate(struct ks_arena *arena, struct ks_str accept, unsigned allowed,
 /* Does one of the comma-separated media ranges of `accept` name one of `types` (without parameters), or everything? An absent header does. This is the
  * coarse test that comes before the handler. */
 bool ks_accepts(struct ks_str accept, const char *const *types, size_t n_types);
+/* The same, and which one: the first that a range names, 0 for everything; -1: none. */
+int ks_accepted(struct ks_str accept, const char *const *types, size_t n_types);
 
 /* The body's form by Content-Type (empty: JSON). 0, or 415 with `status` set. */
 int ks_negotiate_body(struct ks_arena *arena, struct ks_str content_type, enum ks_media_format *format_r, struct ks_status *status)

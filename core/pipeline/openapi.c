@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/api/openapi_message.h"
 #include "core/pipeline/discovery_state.h"
 #include "core/pipeline/lane.h"
 #include "core/pipeline/routes.h"
@@ -14,6 +15,8 @@
 #include "core/pipeline/version.h"
 
 #define V3 "/openapi/v3/"
+#define JSON "application/json"
+#define MESSAGE "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 #define YEAR_SECONDS (365 * 24 * 3600)
 
 struct ks_openapi_state {
@@ -21,7 +24,19 @@ struct ks_openapi_state {
 	struct ks_documents *documents;
 };
 
-/* Keys: "v2", "v3", "v3/PATH". */
+static int make_v2_message(struct ks_openapi_state *state, struct ks_bytes **bytes_r)
+{
+	struct ks_bytes *json;
+	int rc = ks_openapi_v2_document(&state->api, &json);
+
+	if (rc)
+		return rc;
+	rc = ks_openapi_v2_message(json, bytes_r);
+	ks_bytes_unref(json);
+	return rc;
+}
+
+/* Keys: "v2", "v2 message", "v3", "v3/PATH". */
 static int make_document(void *arg, struct ks_str key, struct ks_bytes **bytes_r, char *hash)
 {
 	struct ks_openapi_state *state = arg;
@@ -30,6 +45,8 @@ static int make_document(void *arg, struct ks_str key, struct ks_bytes **bytes_r
 
 	if (ks_str_is(key, "v2"))
 		return ks_openapi_v2_document(&state->api, bytes_r);
+	if (ks_str_is(key, "v2 message"))
+		return make_v2_message(state, bytes_r);
 	if (ks_str_is(key, "v3"))
 		return ks_openapi_v3_index(&state->api, bytes_r);
 	path = ks_str_of(key.p + 3, key.n - 3);
@@ -48,7 +65,7 @@ static enum ks_stage_result bare(struct ks_request *request, int code)
 
 static bool accepts_json(struct ks_request *request)
 {
-	static const char *const types[] = {"application/json", "application/*"};
+	static const char *const types[] = {JSON, "application/*"};
 
 	return ks_accepts(ks_request_header_view(request, "accept"), types, 2);
 }
@@ -66,7 +83,7 @@ static enum ks_stage_result get(struct ks_request *request, struct ks_openapi_st
 	return KS_STAGE_FAILED;
 }
 
-static enum ks_stage_result serve_whole(struct ks_request *request, struct ks_openapi_state *state, const char *key)
+static enum ks_stage_result serve_whole(struct ks_request *request, struct ks_openapi_state *state, const char *key, const char *type)
 {
 	static const struct ks_header vary = {{"vary", 4}, {"Accept", 6}};
 	struct ks_made_document *document;
@@ -74,18 +91,23 @@ static enum ks_stage_result serve_whole(struct ks_request *request, struct ks_op
 
 	if (stage != KS_STAGE_NEXT)
 		return stage;
-	ks_documents_respond(request, document, "application/json", &vary, 1);
+	ks_documents_respond(request, document, type, &vary, 1);
 	return KS_STAGE_ANSWERED;
 }
 
 static enum ks_stage_result serve_v2(struct ks_request *request, void *arg)
 {
-	return accepts_json(request) ? serve_whole(request, arg, "v2") : bare(request, 406);
+	static const char *const types[] = {JSON, "application/*", MESSAGE, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"};
+	int which = ks_accepted(ks_request_header_view(request, "accept"), types, sizeof(types) / sizeof(*types));
+
+	if (which < 0)
+		return bare(request, 406);
+	return which < 2 ? serve_whole(request, arg, "v2", JSON) : serve_whole(request, arg, "v2 message", MESSAGE);
 }
 
 static enum ks_stage_result serve_v3_index(struct ks_request *request, void *arg)
 {
-	return serve_whole(request, arg, "v3");
+	return serve_whole(request, arg, "v3", JSON);
 }
 
 /* -- one document ---------------------------------------------------------------------------------------------- */
@@ -142,7 +164,7 @@ static enum ks_stage_result serve_v3(struct ks_request *request, void *arg)
 		headers[n] = (struct ks_header){KS_STR_LIT("expires"), in_a_year(&request->arena)};
 		n += headers[n].value.p != NULL;
 	}
-	ks_documents_respond(request, document, "application/json", headers, n);
+	ks_documents_respond(request, document, JSON, headers, n);
 	return KS_STAGE_ANSWERED;
 }
 
