@@ -138,6 +138,8 @@ static int track(struct ks_arena *arena, const struct ks_managed_op *op, struct 
 	struct ks_versions versions;
 	int result = ks_versions_init(&versions, arena, op, live, object);
 
+	if (!result)
+		result = ks_versions_drop(&versions, managers);
 	if (!result && !ks_comparison_is_same(&versions.first.changes))
 		result = ks_versions_take_from(&versions, managers, NULL, NULL);
 	return result ? result : take_changes(arena, op, name, &versions.first.changes, managers);

@@ -68,6 +68,12 @@ enum ks_managed_result ks_managed_apply(struct ks_arena *arena, const struct ks_
 	const struct ks_value *config, struct ks_value *object_r, struct ks_conflicts *conflicts_r, const char **message_r)
 	__attribute__((warn_unused_result));
 
+/* Gives `scale` those managers of `object` that manage spec.replicas, and after a write to it takes them back: `version` is the object's. 0 or -ENOMEM. */
+int ks_managed_to_scale(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *object, struct ks_value *scale)
+	__attribute__((warn_unused_result));
+int ks_managed_from_scale(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *scale, struct ks_str version,
+	struct ks_value *object) __attribute__((warn_unused_result));
+
 /* When `object` differs from `old` in the times of managedFields alone, it gets the old ones back. */
 void ks_managed_keep_times(const struct ks_schema *s, const struct ks_value *old, struct ks_value *object);
 

@@ -133,6 +133,23 @@ static int version_of(struct ks_versions *v, struct ks_str version, struct ks_ve
 	return make_version(v, made->next);
 }
 
+int ks_versions_drop(struct ks_versions *v, struct ks_managers *managers)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < managers->n; i++) {
+		struct ks_version_changes *seen;
+		int result = version_of(v, managers->items[i].version, &seen);
+
+		if (result)
+			return result;
+		if (!seen->missing && (managers->items[i].fields || managers->items[i].set.n))
+			managers->items[kept++] = managers->items[i];
+	}
+	managers->n = kept;
+	return 0;
+}
+
 /* -- taking --------------------------------------------------------------------------------------------------- */
 
 struct taking {

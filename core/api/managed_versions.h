@@ -27,6 +27,8 @@ struct ks_versions {
 bool ks_managed_filter(struct ks_arena *arena, const struct ks_managed_op *op, struct ks_fieldset *set) __attribute__((warn_unused_result));
 int ks_versions_init(struct ks_versions *versions, struct ks_arena *arena, const struct ks_managed_op *op, const struct ks_value *live,
 	const struct ks_value *object) __attribute__((warn_unused_result));
+/* Drops entries of versions that are gone, and empty ones. */
+int ks_versions_drop(struct ks_versions *versions, struct ks_managers *managers) __attribute__((warn_unused_result));
 /* Takes what was changed from all managers but `self`. With `conflicts`: -EEXIST when that is somebody's, and nothing is taken. */
 int ks_versions_take_from(struct ks_versions *versions, struct ks_managers *managers, const struct ks_manager *self, struct ks_conflicts *conflicts)
 	__attribute__((warn_unused_result));

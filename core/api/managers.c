@@ -19,7 +19,7 @@ static struct ks_str text_of(const struct ks_schema *s, const struct ks_value *e
 	return ks_value_str(ks_value_get(s, entry, name));
 }
 
-static int read_entry(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *entry, bool check, struct ks_manager *out)
+static int read_entry(const struct ks_schema *s, const struct ks_value *entry, struct ks_manager *out)
 {
 	static const struct ks_value no_fields = {.kind = KS_MAP};
 	struct ks_str operation = text_of(s, entry, "operation");
@@ -36,7 +36,15 @@ static int read_entry(struct ks_arena *arena, const struct ks_schema *s, const s
 	out->fields = ks_value_get(s, entry, "fieldsV1");
 	if (!ks_value_present(out->fields))
 		out->fields = &no_fields;
-	return check ? ks_fieldset_parse(arena, out->fields, &out->set) : 0;
+	return 0;
+}
+
+static int check_entry(struct ks_arena *arena, struct ks_manager *manager)
+{
+	int result = ks_fieldset_parse(arena, manager->fields, &manager->set);
+
+	manager->fields = NULL;
+	return result;
 }
 
 int ks_managers_read(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *list, bool check, struct ks_managers *out_r)
@@ -45,8 +53,10 @@ int ks_managers_read(struct ks_arena *arena, const struct ks_schema *s, const st
 
 	for (uint32_t i = 0; list && list->kind == KS_LIST && i < list->n; i++) {
 		struct ks_manager manager = {0}, *same;
-		int result = read_entry(arena, s, &list->items[i], check, &manager);
+		int result = read_entry(s, &list->items[i], &manager);
 
+		if (!result && check)
+			result = check_entry(arena, &manager);
 		if (result)
 			return result;
 		same = ks_managers_find(&out, &manager);

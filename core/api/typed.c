@@ -10,9 +10,10 @@
 
 /* -- shapes --------------------------------------------------------------------------------------------------- */
 
+/* An embedded object (RAW) is owned whole: the schema knows nothing of its parts. */
 static bool is_free(uint8_t class_)
 {
-	return class_ == KS_TYPE_NONE || class_ == KS_TYPE_RAW || class_ == KS_TYPE_JSON || class_ == KS_TYPE_FIELDS_V1;
+	return class_ == KS_TYPE_NONE || class_ == KS_TYPE_JSON || class_ == KS_TYPE_FIELDS_V1;
 }
 
 static enum ks_relation list_relation(uint8_t list_kind, uint8_t n_keys)
@@ -104,13 +105,15 @@ const struct ks_value *ks_typed_slot(const struct ks_schema *s, const struct ks_
 
 /* -- items of lists ------------------------------------------------------------------------------------------- */
 
-/* The default that the API documents for a field: a configuration may leave it unsaid. */
+/* The default that the API documents for a field: a configuration may leave it unsaid. Of a plain field that is always written, that is its zero value. */
 static bool declared_default(struct ks_arena *arena, const struct ks_schema *s, const struct ks_field *field, struct ks_value *out)
 {
 	const char *text, *message;
 
-	if (!field->default_value || field->flags & KS_FIELD_DEFAULT_OURS)
-		return false;
+	if (!field->default_value || field->flags & KS_FIELD_DEFAULT_OURS) {
+		*out = zero_of(field, s);
+		return !s->generation && !ks_field_left_out(s, field) && out->kind != KS_NULL;
+	}
 	text = ks_schema_text(s, field->default_value);
 	return !ks_json_decode(arena, NULL, 0, KS_DECODE_BORROW, text, strlen(text), out, NULL, &message);
 }

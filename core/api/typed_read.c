@@ -26,30 +26,69 @@ static void complain(struct reader *r, const char *text)
 	ks_buf_add_str(&r->messages, text);
 }
 
-static void expected(struct reader *r, const char *what, const struct ks_value *v, const char *type)
+static void complain_with(struct reader *r, struct ks_buf *text)
+{
+	ks_buf_add_char(text, '\0');
+	if (text->failed)
+		r->failed = true;
+	else
+		complain(r, text->data);
+	ks_buf_fini(text);
+}
+
+/* Upstream shows its own wrapping of values: messages are the same to the letter. */
+static void expected(struct reader *r, const char *what, const struct ks_value *v)
 {
 	struct ks_buf text;
 
 	ks_buf_init(&text);
-	ks_buf_printf(&text, "expected %s, got ", what);
-	if (type)
-		ks_buf_add_str(&text, type);
-	else
-		ks_value_print(v, &text);
-	ks_buf_add_char(&text, '\0');
-	if (text.failed)
-		r->failed = true;
-	else
-		complain(r, text.data);
-	ks_buf_fini(&text);
+	ks_buf_printf(&text, "expected %s, got &{", what);
+	ks_value_print(v, &text);
+	ks_buf_add_char(&text, '}');
+	complain_with(r, &text);
 }
 
-static const char *go_type(const struct ks_value *v)
+/* As Go's %#v prints it. */
+static void print_go(const struct ks_value *v, struct ks_buf *out)
 {
-	static const char *const names[] = {[KS_BOOL] = "bool", [KS_INT] = "int64", [KS_FLOAT] = "float64", [KS_STRING] = "string",
-		[KS_LIST] = "[]interface {}", [KS_MAP] = "map[string]interface {}", [KS_STRUCT] = "map[string]interface {}"};
+	bool list = v->kind == KS_LIST;
 
-	return names[v->kind];
+	if (!list && v->kind != KS_MAP) {
+		ks_json_encode(NULL, v, out);
+		return;
+	}
+	ks_buf_add_str(out, list ? "[]interface {}{" : "map[string]interface {}{");
+	for (uint32_t i = 0; i < v->n; i++) {
+		if (i)
+			ks_buf_add_str(out, ", ");
+		if (!list) {
+			ks_quote_to(out, v->members[i].key);
+			ks_buf_add_char(out, ':');
+		}
+		print_go(list ? &v->items[i] : &v->members[i].value, out);
+	}
+	ks_buf_add_char(out, '}');
+}
+
+static void expected_string(struct reader *r, const struct ks_value *v)
+{
+	struct ks_buf text;
+
+	ks_buf_init(&text);
+	ks_buf_add_str(&text, "expected string, got &value.valueUnstructured{Value:");
+	print_go(v, &text);
+	ks_buf_add_char(&text, '}');
+	complain_with(r, &text);
+}
+
+static void expected_number(struct reader *r, const struct ks_value *v)
+{
+	static const char *const types[] = {[KS_BOOL] = "bool", [KS_STRING] = "string", [KS_LIST] = "[]interface {}", [KS_MAP] = "map[string]interface {}"};
+	struct ks_buf text;
+
+	ks_buf_init(&text);
+	ks_buf_printf(&text, "expected numeric (int or float), got %s", types[v->kind]);
+	complain_with(r, &text);
 }
 
 static bool is_scalar(const struct ks_value *v)
@@ -64,24 +103,21 @@ static void check_scalar(struct reader *r, uint16_t type, const struct ks_value 
 	case KS_TYPE_INT64:
 	case KS_TYPE_FLOAT64:
 		if (v->kind != KS_INT && v->kind != KS_FLOAT)
-			expected(r, "numeric (int or float)", v, go_type(v));
+			expected_number(r, v);
 		return;
 	case KS_TYPE_STRING:
 	case KS_TYPE_BYTES:
 	case KS_TYPE_DURATION:
-		if (v->kind != KS_STRING) {
-			struct ks_value shown = *v;
-
-			expected(r, "string", &shown, NULL);
-		}
+		if (v->kind != KS_STRING)
+			expected_string(r, v);
 		return;
 	case KS_TYPE_BOOL:
 		if (v->kind != KS_BOOL)
-			expected(r, "boolean", v, NULL);
+			expected(r, "boolean", v);
 		return;
 	default:
 		if (!is_scalar(v))
-			expected(r, "any scalar", v, NULL);
+			expected(r, "any scalar", v);
 	}
 }
 
@@ -103,7 +139,7 @@ static void read_below(struct reader *r, const struct ks_path_element *element, 
 static void read_struct(struct reader *r, struct ks_shape shape, const struct ks_value *v, struct ks_value *out)
 {
 	if (v->kind != KS_MAP) {
-		expected(r, "map", v, NULL);
+		expected(r, "map", v);
 		return;
 	}
 	if (!ks_value_new_struct(r->arena, r->s, shape.type, out)) {
@@ -133,7 +169,7 @@ static void read_map(struct reader *r, struct ks_shape shape, const struct ks_va
 	struct ks_shape item = ks_shape_of_type(r->s, r->s->types[shape.type].element);
 
 	if (v->kind != KS_MAP) {
-		expected(r, "map", v, NULL);
+		expected(r, "map", v);
 		return;
 	}
 	*out = (struct ks_value){.kind = KS_MAP, .type = shape.type};
@@ -174,12 +210,7 @@ static void complain_of_item(struct reader *r, struct ks_shape shape, uint32_t a
 		}
 		ks_buf_add_str(&text, "] (and doesn't have default values for any key fields)");
 	}
-	ks_buf_add_char(&text, '\0');
-	if (text.failed)
-		r->failed = true;
-	else
-		complain(r, text.data);
-	ks_buf_fini(&text);
+	complain_with(r, &text);
 }
 
 static void complain_of_double(struct reader *r, const struct ks_path_element *element)
@@ -189,12 +220,7 @@ static void complain_of_double(struct reader *r, const struct ks_path_element *e
 	ks_buf_init(&text);
 	ks_buf_add_str(&text, "duplicate entries for key ");
 	ks_path_element_print(element, &text);
-	ks_buf_add_char(&text, '\0');
-	if (text.failed)
-		r->failed = true;
-	else
-		complain(r, text.data);
-	ks_buf_fini(&text);
+	complain_with(r, &text);
 }
 
 /* The keys of an item are told before the item itself is looked at. False when it has none. */
@@ -229,7 +255,7 @@ static void read_list(struct reader *r, struct ks_shape shape, const struct ks_v
 	struct ks_fieldset seen = {0};
 
 	if (v->kind != KS_LIST) {
-		expected(r, "list", v, NULL);
+		expected(r, "list", v);
 		return;
 	}
 	*out = (struct ks_value){.kind = KS_LIST, .type = shape.type};

@@ -434,13 +434,25 @@ bool ks_autoscaler_behavior_defaults(struct ks_arena *arena, const struct ks_sch
 		add_policy(&c, "spec.behavior.scaleDown.policies", "Percent", 100);
 }
 
-/* In v2 a list of metrics that is empty means the processor; v1 gets there by conversion. */
+/* v1 without any metric, in its field or among the annotations, means the processor too. */
+static bool v1_defaults(struct conversion *c, struct ks_value *scaler)
+{
+	const struct ks_value *notes = at(c, scaler, "metadata.annotations");
+
+	if (!at(c, scaler, "spec") || at(c, scaler, "spec.targetCPUUtilizationPercentage") || (notes && ks_value_get(c->s, notes, NOTE("metrics"))))
+		return true;
+	return put(c, scaler, "spec.targetCPUUtilizationPercentage", ks_value_from_int(80));
+}
+
+/* In v2 a list of metrics that is empty means the processor. */
 static bool autoscaler_defaults(struct ks_registry_context *ctx, struct ks_value *scaler)
 {
 	struct conversion c = {ctx->arena, ctx->schema, scaler, scaler};
 	const struct ks_value *metrics = at(&c, scaler, "spec.metrics");
 
-	if (!ks_str_is(ks_str_from(ks_schema_text(ctx->schema, ctx->schema->resources[ctx->resource].version)), "v2") || !at(&c, scaler, "spec"))
+	if (ks_str_is(ks_str_from(ks_schema_text(ctx->schema, ctx->schema->resources[ctx->resource].version)), "v1"))
+		return v1_defaults(&c, scaler);
+	if (!at(&c, scaler, "spec"))
 		return true;
 	if (!(metrics && metrics->n) && !add_cpu(&c, NULL))
 		return false;

@@ -83,6 +83,21 @@ static void stateful_prepare_update(struct ks_registry_context *ctx, struct ks_v
 		stateful_prepare_create(ctx, object);
 }
 
+/* The count of templates is always there, as upstream's conversion has it: the updates set what it is. */
+static bool daemon_defaults(struct ks_registry_context *ctx, struct ks_value *object)
+{
+	struct ks_value *notes = ks_value_put_at(ctx->arena, ctx->schema, object, "metadata.annotations"), *place;
+
+	if (!notes || !updated_defaults(ctx, object))
+		return false;
+	if (notes->kind != KS_MAP)
+		*notes = (struct ks_value){.kind = KS_MAP};
+	place = ks_value_put(ctx->arena, ctx->schema, notes, KS_STR_LIT("deprecated.daemonset.template.generation"));
+	if (place && place->kind != KS_STRING)
+		*place = ks_value_from_str(KS_STR_LIT("0"));
+	return place;
+}
+
 static void daemon_prepare_create(struct ks_registry_context *ctx, struct ks_value *object)
 {
 	struct ks_value *notes = ks_value_put_at(ctx->arena, ctx->schema, object, "metadata.annotations");
@@ -150,7 +165,7 @@ const struct ks_strategy ks_strategy_statefulsets = {
 const struct ks_strategy ks_strategy_daemonsets = {
 	.group = "apps", .resource = "daemonsets",
 	.generation = KS_GENERATION_SPEC,
-	.defaults = updated_defaults,
+	.defaults = daemon_defaults,
 	.prepare_create = daemon_prepare_create,
 	.prepare_update = daemon_prepare_update,
 	.validate = ks_validate_daemonset,

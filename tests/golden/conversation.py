@@ -40,7 +40,7 @@ class Client:
         return answer.status, answer.headers, answer.read()
 
     def call(self, method, path, headers, body):
-        sent = {"Authorization": "Bearer " + self.token, "Accept": "application/json", "User-Agent": "golden/1"}
+        sent = {"Authorization": "Bearer " + self.token, "Accept": "application/json", "User-Agent": "replay/1"}  # as the recorder called itself: it is in managedFields
         sent.update(headers)
         if sent["Authorization"] == "":
             del sent["Authorization"]

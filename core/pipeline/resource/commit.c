@@ -155,6 +155,9 @@ enum ks_stage_result ks_edit_commit(struct ks_edit *w)
 {
 	struct ks_str name = w->ctx.name.n ? w->ctx.name : ks_meta_text(w->schema, &w->object, "name");
 
+	/* Nobody has links of his own any more. */
+	if (!w->removed)
+		ks_meta_remove(w->schema, &w->object, "selfLink");
 	if (!w->removed && !keeps_empty(w))
 		drop_empty(w->schema, &w->object);
 	if (w->options.dry_run || w->delete_options.dry_run)

@@ -18,9 +18,10 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 	body = ks_request_need_body(w->request);
 	if (body != KS_STAGE_NEXT)
 		return body;
-	if (ks_write_options_parse(w->request, "CreateOptions", &w->options))
+	if (ks_write_options_parse(w->request, "CreateOptions", false, &w->options))
 		return KS_STAGE_FAILED;
 	w->change = decode;
+	w->tracks = true;
 	w->ctx.dry_run = w->options.dry_run;
 	w->step = ks_edit_begin_round;
 	return KS_STAGE_NEXT;

@@ -189,7 +189,7 @@ static bool options_value(struct ks_request *request, const char *kind, const st
 	return true;
 }
 
-int ks_write_options_parse(struct ks_request *request, const char *kind, struct ks_write_options *out_r)
+int ks_write_options_parse(struct ks_request *request, const char *kind, bool apply, struct ks_write_options *out_r)
 {
 	static const char *const known[] = {"", "Ignore", "Strict", "Warn", NULL};
 	struct ks_str fields = ks_request_query(request, "fieldValidation"), force = ks_request_query(request, "force");
@@ -197,7 +197,9 @@ int ks_write_options_parse(struct ks_request *request, const char *kind, struct 
 
 	*out_r = (struct ks_write_options){.field_manager = ks_request_query(request, "fieldManager"), .has_force = force.p != NULL, .force = flag(force)};
 	ks_status_invalid(status, &request->arena, META_GROUP, kind, (struct ks_str){0});
-	if (!strcmp(kind, "PatchOptions") && out_r->has_force)
+	if (apply && !out_r->field_manager.n)
+		ks_cause_required(status, &request->arena, "fieldManager", "is required for apply patch");
+	if (!strcmp(kind, "PatchOptions") && !apply && out_r->has_force)
 		ks_cause_forbidden(status, &request->arena, "force", "may not be specified for non-apply patch");
 	check_field_manager(request, out_r->field_manager, status);
 	parse_dry_run(request, &out_r->dry_run, status);

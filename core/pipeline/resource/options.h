@@ -16,8 +16,9 @@ struct ks_write_options {
 	bool dry_run, force, has_force;
 	struct ks_value value; /* as admission sees them */
 };
-/* `kind`: "CreateOptions", "UpdateOptions", "PatchOptions". 0 or the code set in request->status. Sets request->dry_run. */
-int ks_write_options_parse(struct ks_request *request, const char *kind, struct ks_write_options *out_r) __attribute__((warn_unused_result));
+/* `kind`: "CreateOptions", "UpdateOptions", "PatchOptions"; `apply`: it is a patch that applies a configuration. 0 or the code set in
+ * request->status. Sets request->dry_run. */
+int ks_write_options_parse(struct ks_request *request, const char *kind, bool apply, struct ks_write_options *out_r) __attribute__((warn_unused_result));
 
 struct ks_delete_options {
 	struct ks_delete_policy policy;

@@ -37,7 +37,7 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 
 	if (body != KS_STAGE_NEXT)
 		return body;
-	if (ks_write_options_parse(w->request, "CreateOptions", &w->options) || decode(w, order))
+	if (ks_write_options_parse(w->request, "CreateOptions", false, &w->options) || decode(w, order))
 		return KS_STAGE_FAILED;
 	w->admitting = true;
 	ks_admission_init(&w->admission, w->request, KS_OPERATION_CREATE, w->target, NULL);

@@ -6,6 +6,7 @@
 
 #include "core/api/patch.h"
 #include "core/pipeline/resource/decode.h"
+#include "core/pipeline/resource/track.h"
 #include "core/pipeline/resource/write.h"
 #include "core/registry/cause.h"
 
@@ -13,8 +14,9 @@ int ks_patch_negotiate(struct ks_request *request, struct ks_patch *out_r)
 {
 	static const char *const types[] = {
 		"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json",
+		"application/apply-patch+yaml",
 	};
-	int at = ks_negotiate_type(&request->arena, ks_request_header(request, "content-type"), types, 3, &request->status);
+	int at = ks_negotiate_type(&request->arena, ks_request_header(request, "content-type"), types, 4, &request->status);
 
 	memset(out_r, 0, sizeof(*out_r));
 	if (at < 0)
@@ -97,7 +99,11 @@ int ks_patch_read(struct ks_request *request, struct ks_patch *patch)
 {
 	bool strict = patch->fields != KS_FIELDS_IGNORE;
 	const char *message = "";
-	int result = ks_json_decode(&request->arena, request->server->schema, 0, strict ? KS_DECODE_STRICT : 0, request->body.p, request->body.n,
+	int result;
+
+	if (patch->kind == KS_PATCH_APPLY)
+		return ks_apply_read(request, patch);
+	result = ks_json_decode(&request->arena, request->server->schema, 0, strict ? KS_DECODE_STRICT : 0, request->body.p, request->body.n,
 		&patch->value, strict ? &patch->strict : NULL, &message);
 
 	if (result == -ENOMEM)
@@ -236,25 +242,33 @@ int ks_patch_apply(struct ks_request *request, struct ks_patch *patch, struct ks
 static int apply(struct ks_edit *w)
 {
 	struct ks_patch *patch = w->data;
+	struct ks_tracked tracked;
 
+	if (patch->kind == KS_PATCH_APPLY) {
+		tracked = ks_edit_tracked(w);
+		return ks_edit_apply(w, patch, &tracked);
+	}
 	return ks_patch_apply(w->request, patch, &w->round, w->schema->resources[w->resource].type, &w->old, &w->object);
 }
 
 static enum ks_stage_result read_request(struct ks_edit *w)
 {
 	struct ks_patch *patch = w->data;
+	bool applies = patch->kind == KS_PATCH_APPLY;
 	enum ks_stage_result body = ks_request_need_body(w->request);
 
 	if (body != KS_STAGE_NEXT)
 		return body;
-	if (ks_write_options_parse(w->request, "PatchOptions", &w->options))
+	if (ks_write_options_parse(w->request, "PatchOptions", applies, &w->options))
 		return KS_STAGE_FAILED;
 	patch->fields = w->options.fields;
 	w->change = apply;
+	w->tracks = !applies;
+	w->may_create = applies && !w->ctx.subresource.n;
 	w->ctx.dry_run = w->options.dry_run;
 	w->current = w->cache ? ks_cache_get(w->cache, w->ctx.ns, w->ctx.name) : NULL;
 	/* A patch of nothing is not looked at. */
-	if (!w->current) {
+	if (!w->current && !w->may_create) {
 		ks_edit_not_found(w, w->ctx.name);
 		return KS_STAGE_FAILED;
 	}

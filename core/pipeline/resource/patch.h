@@ -7,7 +7,7 @@
 #include "core/api/json.h"
 #include "core/pipeline/resource/options.h"
 
-enum ks_patch_kind { KS_PATCH_JSON, KS_PATCH_MERGE, KS_PATCH_STRATEGIC };
+enum ks_patch_kind { KS_PATCH_JSON, KS_PATCH_MERGE, KS_PATCH_STRATEGIC, KS_PATCH_APPLY };
 
 struct ks_patch {
 	enum ks_patch_kind kind;
@@ -21,7 +21,7 @@ struct ks_patch {
 int ks_patch_negotiate(struct ks_request *request, struct ks_patch *out_r) __attribute__((warn_unused_result));
 /* Reads request->body. 0 or the code set in request->status. */
 int ks_patch_read(struct ks_request *request, struct ks_patch *patch) __attribute__((warn_unused_result));
-/* `object` (a STRUCT of `type`, not changed) with the patch applied, in `arena`. */
+/* `object` (a STRUCT of `type`, not changed) with the patch applied, in `arena`; of any kind but APPLY, see track.h. */
 int ks_patch_apply(struct ks_request *request, struct ks_patch *patch, struct ks_arena *arena, uint16_t type, const struct ks_value *object,
 	struct ks_value *out_r) __attribute__((warn_unused_result));
 

@@ -3,9 +3,11 @@
 /* /scale: the number of replicas of anything that has one, in one shape for all. */
 #include <stdlib.h>
 
+#include "core/api/managed.h"
 #include "core/pipeline/resource/decode.h"
 #include "core/pipeline/resource/patch.h"
 #include "core/pipeline/resource/reply.h"
+#include "core/pipeline/resource/track.h"
 #include "core/pipeline/resource/write.h"
 #include "core/registry/cause.h"
 #include "core/registry/meta.h"
@@ -154,13 +156,31 @@ enum ks_stage_result ks_resource_get_scale(struct ks_request *request)
 
 /* -- writing ------------------------------------------------------------------------------------------------------ */
 
+static struct ks_tracked tracked_scale(struct ks_edit *w)
+{
+	struct scale *scale = w->data;
+
+	return (struct ks_tracked){.type = w->schema->resources[w->target].type, .version = KS_STR_LIT("autoscaling/v1"), .kind = "Scale",
+		.live = &scale->old, .object = &scale->now};
+}
+
+static int apply_scale(struct ks_edit *w)
+{
+	struct scale *scale = w->data;
+	struct ks_tracked tracked = tracked_scale(w);
+
+	return ks_edit_apply(w, &scale->patch, &tracked);
+}
+
 static int read_scale(struct ks_edit *w)
 {
 	struct scale *scale = w->data;
 	uint16_t type = w->schema->resources[w->target].type;
 
-	if (!scale_of(&w->round, w->schema, type, &w->old, &scale->old))
+	if (!scale_of(&w->round, w->schema, type, &w->old, &scale->old) || ks_managed_to_scale(&w->round, w->schema, &w->old, &scale->old))
 		return ks_edit_out_of_memory(w);
+	if (scale->patches && scale->patch.kind == KS_PATCH_APPLY)
+		return apply_scale(w);
 	if (scale->patches)
 		return ks_patch_apply(w->request, &scale->patch, &w->round, type, &scale->old, &scale->now);
 	return ks_body_decode(w->request, &w->round, w->target, w->options.fields, w->quiet, &scale->now);
@@ -191,6 +211,11 @@ static int change(struct ks_edit *w)
 
 	if (!code)
 		code = check_scale(w);
+	if (!code && !(scale->patches && scale->patch.kind == KS_PATCH_APPLY)) {
+		struct ks_tracked tracked = tracked_scale(w);
+
+		code = ks_edit_track(w, &tracked);
+	}
 	if (code)
 		return code;
 	if (!ks_value_copy(&w->round, &w->old, &w->object))
@@ -210,7 +235,8 @@ static int take_replicas(struct ks_edit *w)
 	struct scale *scale = w->data;
 	const struct ks_value *replicas = ks_value_at(w->schema, &scale->now, "spec.replicas");
 
-	if (!put(&w->round, w->schema, &w->object, "spec.replicas", ks_value_present(replicas) ? *replicas : ks_value_from_int(0)))
+	if (!put(&w->round, w->schema, &w->object, "spec.replicas", ks_value_present(replicas) ? *replicas : ks_value_from_int(0)) ||
+		ks_managed_from_scale(&w->round, w->schema, &scale->now, ks_edit_tracked(w).version, &w->object))
 		return ks_edit_out_of_memory(w);
 	return 0;
 }
@@ -235,7 +261,7 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 
 	if (body != KS_STAGE_NEXT)
 		return body;
-	if (ks_write_options_parse(w->request, scale->patches ? "PatchOptions" : "UpdateOptions", &w->options))
+	if (ks_write_options_parse(w->request, scale->patches ? "PatchOptions" : "UpdateOptions", scale->patches && scale->patch.kind == KS_PATCH_APPLY, &w->options))
 		return KS_STAGE_FAILED;
 	scale->patch.fields = w->options.fields;
 	if (scale->patches && ks_patch_read(w->request, &scale->patch))

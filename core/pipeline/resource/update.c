@@ -27,9 +27,10 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 
 	if (body != KS_STAGE_NEXT)
 		return body;
-	if (ks_write_options_parse(w->request, "UpdateOptions", &w->options) || decode_first(w))
+	if (ks_write_options_parse(w->request, "UpdateOptions", false, &w->options) || decode_first(w))
 		return KS_STAGE_FAILED;
 	w->change = decode;
+	w->tracks = true;
 	w->may_create = (w->ctx.strategy->flags & KS_STRATEGY_CREATE_ON_UPDATE) && !w->ctx.subresource.n;
 	w->ctx.dry_run = w->options.dry_run;
 	w->step = ks_edit_load;

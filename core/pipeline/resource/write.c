@@ -4,8 +4,10 @@
 
 #include <time.h>
 
+#include "core/api/managed.h"
 #include "core/pipeline/chain.h"
 #include "core/pipeline/resource/reply.h"
+#include "core/pipeline/resource/track.h"
 #include "core/pipeline/user.h"
 #include "core/registry/cause.h"
 #include "core/registry/meta.h"
@@ -286,6 +288,13 @@ static int check_update(struct ks_edit *w)
 	return code ? code : check_revision(w);
 }
 
+static int track(struct ks_edit *w)
+{
+	struct ks_tracked tracked = ks_edit_tracked(w);
+
+	return ks_edit_track(w, &tracked);
+}
+
 static enum ks_stage_result step_change(struct ks_edit *w)
 {
 	bool is_create = ks_str_is(w->request->info.verb, "create");
@@ -296,8 +305,6 @@ static enum ks_stage_result step_change(struct ks_edit *w)
 	}
 	if (w->change(w))
 		return KS_STAGE_FAILED;
-	/* Managed fields are not kept. */
-	ks_meta_remove(w->schema, &w->object, "managedFields");
 	if (!ks_registry_default(&w->ctx, &w->object)) {
 		ks_edit_out_of_memory(w);
 		return KS_STAGE_FAILED;
@@ -305,6 +312,8 @@ static enum ks_stage_result step_change(struct ks_edit *w)
 	if (is_create ? ks_registry_begin_create(&w->ctx, &w->object, &w->request->status) : check_update(w))
 		return KS_STAGE_FAILED;
 	ks_registry_dedup_owners(&w->ctx, &w->object, false);
+	if (w->tracks && track(w))
+		return KS_STAGE_FAILED;
 	w->admitting = true;
 	ks_admission_init(&w->admission, w->request, w->creating ? KS_OPERATION_CREATE : KS_OPERATION_UPDATE, w->target, NULL);
 	w->admission.ns = w->ctx.ns;
@@ -338,6 +347,8 @@ static enum ks_stage_result step_complete(struct ks_edit *w)
 		return KS_STAGE_FAILED;
 	}
 	ks_registry_dedup_owners(&w->ctx, &w->object, true);
+	if (!w->creating)
+		ks_managed_keep_times(w->schema, &w->old, &w->object);
 	if (w->creating)
 		code = ks_registry_before_create(&w->ctx, &w->object, &w->request->status);
 	else

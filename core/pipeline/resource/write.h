@@ -47,6 +47,7 @@ struct ks_edit {
 	struct ks_delete_options delete_options;
 	bool may_create;               /* an object that isn't there is made (PUT of some kinds) */
 	bool creating;                 /* nothing stands there: this round makes it */
+	bool tracks;                   /* managedFields are kept up to date with what was changed */
 
 	struct ks_arena round;         /* trees of this round */
 	struct ks_object *current;     /* what stands there: a reference, or NULL */
