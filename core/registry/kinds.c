@@ -349,9 +349,37 @@ static bool resourceclaimtemplate_defaults(struct ks_registry_context *ctx, stru
 	return device_requests(ctx, template, "spec.spec.devices.requests");
 }
 
+static bool is_allocated(struct ks_registry_context *ctx, const struct ks_value *claim, const struct ks_value *device)
+{
+	const struct ks_value *results = ks_kit_list(ctx, claim, "status.allocation.devices.results");
+
+	for (uint32_t i = 0; results && i < results->n; i++)
+		if (ks_kit_same(ctx, &results->items[i], device, "driver") && ks_kit_same(ctx, &results->items[i], device, "pool") &&
+			ks_kit_same(ctx, &results->items[i], device, "device"))
+			return true;
+	return false;
+}
+
+/* What is said about a device goes when the claim gives the device back. */
+static void resourceclaim_update(struct ks_registry_context *ctx, struct ks_value *claim, const struct ks_value *old)
+{
+	struct ks_value *devices = ks_str_is(ctx->subresource, "status") ? ks_kit_list(ctx, claim, "status.devices") : NULL;
+
+	for (uint32_t i = 0; devices && i < devices->n;) {
+		if (is_allocated(ctx, old, &devices->items[i]) && !is_allocated(ctx, claim, &devices->items[i]))
+			ks_value_remove_item(devices, i);
+		else
+			i++;
+	}
+	if (devices && !devices->n)
+		ks_kit_clear(ctx, claim, "status.devices");
+}
+
 const struct ks_strategy ks_strategy_resourceclaims = {
 	.group = "resource.k8s.io", .resource = "resourceclaims",
+	.flags = KS_STRATEGY_STATUS_KEEPS_METADATA,
 	.defaults = resourceclaim_defaults,
+	.prepare_update = resourceclaim_update,
 	.validate = ks_validate_resourceclaim,
 };
 

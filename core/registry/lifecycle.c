@@ -256,6 +256,22 @@ static bool take_field(struct ks_registry_context *ctx, struct ks_value *object,
 	return true;
 }
 
+/* What of metadata an update of /status leaves alone. */
+static bool keep_metadata(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_value *old)
+{
+	static const char *const names[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+	size_t n = 0;
+
+	if (ctx->strategy->flags & KS_STRATEGY_STATUS_KEEPS_METADATA)
+		n = sizeof(names) / sizeof(names[0]);
+	else if (ctx->strategy->flags & KS_STRATEGY_STATUS_KEEPS_LABELS)
+		n = 1;
+	for (size_t i = 0; i < n; i++)
+		if (!ks_meta_take(ctx->arena, ctx->schema, object, old, names[i]))
+			return false;
+	return true;
+}
+
 /* An update of /status changes status alone (and what metadata the strategy allows). */
 static bool keep_all_but_status(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_value *old)
 {
@@ -267,9 +283,7 @@ static bool keep_all_but_status(struct ks_registry_context *ctx, struct ks_value
 				object->items[i] = old->items[i];
 		}
 	}
-	if (!(ctx->strategy->flags & KS_STRATEGY_STATUS_KEEPS_LABELS))
-		return true;
-	return ks_meta_take(ctx->arena, ctx->schema, object, old, "labels");
+	return keep_metadata(ctx, object, old);
 }
 
 /* What an update can't take away. */

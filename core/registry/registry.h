@@ -82,6 +82,7 @@ enum ks_strategy_flag {
 	KS_STRATEGY_NO_COLLECTION = 1 << 5,          /* garbage collection's finalizers are never set */
 	KS_STRATEGY_ORPHANS = 1 << 6,                /* a delete without a policy orphans dependents */
 	KS_STRATEGY_VALIDATES_METADATA_AGAIN = 1 << 7, /* the kind's update validation runs the create validation too (causes come twice) */
+	KS_STRATEGY_STATUS_KEEPS_METADATA = 1 << 9,  /* and annotations, finalizers and owners, too */
 	KS_STRATEGY_DECLARED_NAMES = 1 << 8,         /* names are only checked by the declared rules (no second check) */
 };
 

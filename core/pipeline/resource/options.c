@@ -238,35 +238,59 @@ static int delete_from_query(struct ks_request *request, struct ks_delete_option
 	return 0;
 }
 
+#define META_SCHEME "pkg/apis/meta/internalversion/scheme/register.go:27"
+
+static int refuse_delete_kind(struct ks_request *request, const struct ks_value *options, struct ks_str kind)
+{
+	struct ks_str version = ks_value_str(ks_value_get(request->server->schema, options, "apiVersion"));
+	const char *quoted_kind = ks_quote(&request->arena, kind), *quoted = ks_quote(&request->arena, version.n ? version : KS_STR_LIT(META_GROUP "/v1"));
+
+	return ks_status_bad_request(&request->status, &request->arena, "no kind %s is registered for version %s in scheme \"" META_SCHEME "\"",
+		quoted_kind ? quoted_kind : "\"\"", quoted ? quoted : "\"\"");
+}
+
+/* 0, or a negative errno with *message_r. */
+static int decode_delete_body(struct ks_request *request, enum ks_media_format format, uint16_t type, struct ks_value *out_r, const char **message_r)
+{
+	const struct ks_schema *s = request->server->schema;
+	struct ks_proto_envelope envelope;
+	struct ks_str version, kind;
+	struct ks_value raw;
+	int result;
+
+	if (format == KS_MEDIA_YAML) {
+		result = ks_yaml_decode(&request->arena, request->body.p, request->body.n, &raw, NULL, message_r);
+		return result ? result : ks_value_convert(&request->arena, s, type, 0, &raw, out_r, NULL, message_r);
+	}
+	if (format == KS_MEDIA_PROTOBUF) {
+		result = ks_proto_open(&request->arena, request->body, &envelope, message_r);
+		return result ? result : ks_proto_decode(&request->arena, s, type, KS_PROTO_COPY, envelope.raw, out_r, message_r);
+	}
+	result = ks_json_peek_kind(&request->arena, request->body.p, request->body.n, &version, &kind, message_r);
+	if (result == -EINVAL)
+		*message_r = ks_arena_printf(&request->arena, "couldn't get version/kind; json parse error: %s", *message_r);
+	return result ? result : ks_json_decode(&request->arena, s, type, 0, request->body.p, request->body.n, out_r, NULL, message_r);
+}
+
 static int decode_delete_options(struct ks_request *request, struct ks_value *out_r)
 {
 	const struct ks_schema *s = request->server->schema;
 	uint16_t type = ks_schema_find_type(s, "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
 	enum ks_media_format format = KS_MEDIA_JSON;
-	struct ks_proto_envelope envelope;
-	struct ks_value raw;
 	const char *message = NULL;
+	struct ks_str kind;
 	int code = ks_negotiate_body(&request->arena, ks_request_header(request, "content-type"), &format, &request->status);
 	int result;
 
 	if (code)
 		return code;
-	if (format == KS_MEDIA_YAML) {
-		result = ks_yaml_decode(&request->arena, request->body.p, request->body.n, &raw, NULL, &message);
-		if (!result)
-			result = ks_value_convert(&request->arena, s, type, 0, &raw, out_r, NULL, &message);
-	} else if (format == KS_MEDIA_PROTOBUF) {
-		result = ks_proto_open(&request->arena, request->body, &envelope, &message);
-		if (!result)
-			result = ks_proto_decode(&request->arena, s, type, KS_PROTO_COPY, envelope.raw, out_r, &message);
-	} else {
-		result = ks_json_decode(&request->arena, s, type, 0, request->body.p, request->body.n, out_r, NULL, &message);
-	}
+	result = decode_delete_body(request, format, type, out_r, &message);
 	if (result == -ENOMEM)
 		return ks_status_internal(&request->status, &request->arena, "out of memory");
 	if (result)
 		return ks_status_bad_request(&request->status, &request->arena, "%s", message ? message : "malformed DeleteOptions");
-	return 0;
+	kind = ks_value_str(ks_value_get(s, out_r, "kind"));
+	return kind.n && !ks_str_is(kind, "DeleteOptions") ? refuse_delete_kind(request, out_r, kind) : 0;
 }
 
 static void delete_dry_run(struct ks_request *request, const struct ks_value *list, struct ks_delete_options *o)
