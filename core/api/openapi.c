@@ -411,6 +411,7 @@ int ks_openapi_v2_document(const struct ks_openapi *api, struct ks_bytes **out_r
 	ks_document_enter(&w.doc, "definitions", '{');
 	rc = ks_openapi_schemas(&w);
 	ks_document_close(&w.doc, '}');
+	ks_openapi_parameters(&w);
 	ks_document_add_raw(&w.doc, "securityDefinitions", security_schemes);
 	ks_document_add_raw(&w.doc, "security", "[{\"BearerToken\":[]}]");
 	ks_document_close(&w.doc, '}');

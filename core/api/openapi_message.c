@@ -19,7 +19,7 @@ enum form {
 };
 
 enum message {
-	DOCUMENT, INFO, PATHS, PATH_ITEM, OPERATION, PARAMETERS_ITEM, REFERENCE, PARAMETER, BODY_PARAMETER, OTHER_PARAMETER, HEADER_PARAMETER,
+	DOCUMENT, INFO, PATHS, PATH_ITEM, OPERATION, PARAMETERS, PARAMETERS_ITEM, REFERENCE, PARAMETER, BODY_PARAMETER, OTHER_PARAMETER, HEADER_PARAMETER,
 	QUERY_PARAMETER, PATH_PARAMETER, PRIMITIVE_ITEMS, RESPONSES, RESPONSE_VALUE, RESPONSE, SCHEMA_ITEM, SCHEMA, SCHEMAS, ADDITIONAL, TYPE_ITEM,
 	ITEMS_ITEM, SECURITY_DEFINITIONS, SECURITY_ITEM, API_KEY, BASIC, SECURITY_REQUIREMENT, TEXT_LIST,
 };
@@ -95,7 +95,7 @@ static struct field hold_security(const struct ks_value *value)
 
 static const struct field document[] = {{"swagger", 1, TEXT, 0}, {"info", 2, MESSAGE, INFO}, {"host", 3, TEXT, 0}, {"basePath", 4, TEXT, 0},
 	{"schemes", 5, TEXT, 0}, {"consumes", 6, TEXT, 0}, {"produces", 7, TEXT, 0}, {"paths", 8, MESSAGE, PATHS}, {"definitions", 9, MESSAGE, SCHEMAS},
-	{"security", 12, MESSAGE, SECURITY_REQUIREMENT}, {"securityDefinitions", 13, MESSAGE, SECURITY_DEFINITIONS}};
+	{"parameters", 10, MESSAGE, PARAMETERS}, {"security", 12, MESSAGE, SECURITY_REQUIREMENT}, {"securityDefinitions", 13, MESSAGE, SECURITY_DEFINITIONS}};
 static const struct field info[] = {{"title", 1, TEXT, 0}, {"version", 2, TEXT, 0}, {"description", 3, TEXT, 0}};
 static const struct field path_item[] = {{"$ref", 1, TEXT, 0}, {"get", 2, MESSAGE, OPERATION}, {"put", 3, MESSAGE, OPERATION},
 	{"post", 4, MESSAGE, OPERATION}, {"delete", 5, MESSAGE, OPERATION}, {"options", 6, MESSAGE, OPERATION}, {"head", 7, MESSAGE, OPERATION},
@@ -136,6 +136,7 @@ static const struct plan plans[] = {
 	[PATHS] = {.vendor = 1, .rest_number = 2, .rest = PATH_ITEM},
 	[PATH_ITEM] = {FIELDS(path_item), .vendor = 10},
 	[OPERATION] = {FIELDS(operation), .vendor = 13},
+	[PARAMETERS] = {.rest_number = 1, .rest = PARAMETER},
 	[PARAMETERS_ITEM] = {.hold = hold_parameters_item},
 	[REFERENCE] = {FIELDS(reference)},
 	[PARAMETER] = {.hold = hold_parameter},

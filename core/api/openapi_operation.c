@@ -82,14 +82,41 @@ static const char *describe_parameter(const struct ks_openapi_writer *w, const s
 	return slot == KS_NO_SLOT ? "" : ks_schema_field_description(w->s, ks_schema_field(w->s, type, slot));
 }
 
+static void add_known_parameter(struct ks_openapi_writer *w, const struct parameter *p)
+{
+	add_parameter(w, p->name, p->in, p->type, describe_parameter(w, p));
+}
+
+static void add_parameter_reference(struct ks_openapi_writer *w, const struct parameter *p)
+{
+	ks_document_open(&w->doc, '{');
+	ks_document_key(&w->doc, "$ref");
+	ks_document_open(&w->doc, '"');
+	ks_buf_printf(&w->doc.out, "#/parameters/%s", p->name);
+	ks_document_close(&w->doc, '"');
+	ks_document_close(&w->doc, '}');
+}
+
 static void add_parameter_bits(struct ks_openapi_writer *w, uint64_t bits)
 {
 	for (int i = 0; i < KS_PARAM_COUNT; i++) {
-		const struct parameter *p = &parameters[i];
-
-		if (bits & (UINT64_C(1) << i))
-			add_parameter(w, p->name, p->in, p->type, describe_parameter(w, p));
+		if (!(bits & (UINT64_C(1) << i)))
+			continue;
+		if (w->version == 2)
+			add_parameter_reference(w, &parameters[i]);
+		else
+			add_known_parameter(w, &parameters[i]);
 	}
+}
+
+void ks_openapi_parameters(struct ks_openapi_writer *w)
+{
+	ks_document_enter(&w->doc, "parameters", '{');
+	for (int i = 0; i < KS_PARAM_COUNT; i++) {
+		ks_document_key(&w->doc, parameters[i].name);
+		add_known_parameter(w, &parameters[i]);
+	}
+	ks_document_close(&w->doc, '}');
 }
 
 static const char *parameter_type(const struct ks_type *t)

@@ -75,6 +75,9 @@ enum ks_openapi_parameter {
 void ks_openapi_path(struct ks_openapi_writer *w, struct ks_str path, const struct ks_openapi_operation *operations,
 	size_t n, uint16_t options);
 
+/* v2: the parameters that operations refer to, the member `parameters` of the document. */
+void ks_openapi_parameters(struct ks_openapi_writer *w);
+
 /* The member "description", when there is something to say. */
 void ks_openapi_describe(struct ks_openapi_writer *w, const char *description);
 /* {"$ref": ...}, marking the type used. */

@@ -133,6 +133,7 @@ static void parameters_are_of_the_kind_that_they_say(void **state)
 	assert_message(PARAMETER("{\"in\":\"query\",\"type\":\"t\"}"), "8.2.2.2.8.1.2.3", "8:{2:{1:/a 2:{2:{8:{1:{2:{3:{2:query 6:t}}}}}}}}");
 	assert_message(PARAMETER("{\"in\":\"path\",\"type\":\"t\"}"), "8.2.2.2.8.1.2.4", "8:{2:{1:/a 2:{2:{8:{1:{2:{4:{2:path 5:t}}}}}}}}");
 	assert_message(PARAMETER("{\"in\":\"header\",\"uniqueItems\":true}"), "8.2.2.2.8.1.2.1", "8:{2:{1:/a 2:{2:{8:{1:{2:{1:{2:header 19:1}}}}}}}}");
+	assert_message("{\"parameters\":{\"p\":{\"name\":\"n\",\"in\":\"path\"}}}", "10.1.2.2.4", "10:{1:{1:p 2:{2:{4:{4:n 2:path}}}}}");
 	assert_message(PARAMETER("{\"$ref\":\"r\"}"), "8.2.2.2.8.2", "8:{2:{1:/a 2:{2:{8:{2:{1:r}}}}}}");
 }
 

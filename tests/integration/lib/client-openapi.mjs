@@ -12,12 +12,14 @@ const validate = (parser.default ?? parser).validate.bind(parser.default ?? pars
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 
 function checkOperations(document) {
+  const meant = (p) => (p.$ref ? document.parameters[p.$ref.split('/').pop()] : p);
   const ids = new Set();
   for (const [path, item] of Object.entries(document.paths)) {
     const wanted = [...path.matchAll(/{([^}]+)}/g)].map((match) => match[1]).sort().join();
     for (const method of methods.filter((name) => item[name])) {
       const operation = item[method];
-      const declared = [...(item.parameters ?? []), ...(operation.parameters ?? [])].filter((p) => p.in === 'path').map((p) => p.name);
+      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(meant);
+      const declared = parameters.filter((p) => p.in === 'path').map((p) => p.name);
       if (declared.sort().join() !== wanted) throw new Error(`${method} ${path} declares ${declared}`);
       if (operation.operationId && ids.has(operation.operationId)) throw new Error(`${operation.operationId} twice`);
       ids.add(operation.operationId);
