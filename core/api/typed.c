@@ -94,7 +94,7 @@ const struct ks_value *ks_typed_slot(const struct ks_schema *s, const struct ks_
 
 	if (slot < v->n && v->items[slot].kind != KS_ABSENT)
 		return &v->items[slot];
-	if (v->flags & KS_TYPED_SPARSE)
+	if (v->flags & KS_TYPED_SPARSE || (slot < v->n && v->items[slot].flags & KS_TYPED_GONE))
 		return NULL;
 	field = ks_schema_field(s, v->type, slot);
 	if (ks_field_left_out(s, field))

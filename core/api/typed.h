@@ -21,6 +21,8 @@
 
 /* In the flags of a STRUCT. */
 #define KS_TYPED_SPARSE 0x01
+/* In the flags of an absent slot: it was taken out, and has no zero value either. */
+#define KS_TYPED_GONE 0x02
 
 enum ks_relation {
 	KS_RELATION_LEAF,     /* a scalar, or owned whole */

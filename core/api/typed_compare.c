@@ -25,7 +25,8 @@ static bool same_struct(const struct ks_schema *s, const struct ks_value *a, con
 		struct ks_value zero_a, zero_b;
 		const struct ks_value *x, *y;
 
-		if (a->n && b->n && a->items[slot].kind == KS_ABSENT && b->items[slot].kind == KS_ABSENT && a->flags == b->flags)
+		if (a->n && b->n && a->items[slot].kind == KS_ABSENT && b->items[slot].kind == KS_ABSENT &&
+			a->items[slot].flags == b->items[slot].flags && a->flags == b->flags)
 			continue;
 		x = ks_typed_slot(s, a, slot, &zero_a);
 		y = ks_typed_slot(s, b, slot, &zero_b);

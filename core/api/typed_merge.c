@@ -236,11 +236,13 @@ static bool take_slots(struct walk *w, const struct ks_value *v, const struct ks
 
 		if (entry->element.kind == KS_PATH_FIELD)
 			slot = ks_schema_slot(w->s, v->type, entry->element.value.string, entry->element.value.n);
-		if (slot == KS_NO_SLOT || out->items[slot].kind == KS_ABSENT)
+		if (slot == KS_NO_SLOT)
 			continue;
 		before = out->items[slot];
+		if (!entry->member && before.kind == KS_ABSENT)
+			continue;
 		if (entry->member)
-			out->items[slot] = (struct ks_value){0};
+			out->items[slot] = (struct ks_value){.flags = KS_TYPED_GONE};
 		else if (!take_out(w, ks_shape_of_field(w->s, ks_schema_field(w->s, v->type, slot)), &before, &entry->children, &out->items[slot]))
 			return false;
 	}
