@@ -251,7 +251,8 @@ static int take_configuration(struct application *a, struct ks_manager **self_r)
 	return 0;
 }
 
-static int finish_entry(struct application *a, const struct ks_value *merged)
+/* `same`: the object is as it was. */
+static int finish_entry(struct application *a, bool same)
 {
 	const struct ks_managed_op *op = a->op;
 	struct ks_manager like = {.name = op->manager.n ? op->manager : KS_STR_LIT("unknown"), .subresource = op->subresource, .applied = true};
@@ -261,7 +262,7 @@ static int finish_entry(struct application *a, const struct ks_value *merged)
 		return -ENOMEM;
 	if (self && !self->set.n)
 		ks_managers_remove(&a->managers, self);
-	else if (self && !ks_typed_same(op->schema, &a->live, merged))
+	else if (self && !same)
 		self->time = op->now;
 	return 0;
 }
@@ -272,7 +273,7 @@ static int run(struct application *a, bool force, struct ks_conflicts *conflicts
 	struct ks_manager *self;
 	struct ks_versions versions;
 	struct ks_value merged;
-	int result = begin_tracking(a);
+	int result = begin_tracking(a), same;
 
 	if (result || (result = take_configuration(a, &self)))
 		return result;
@@ -283,9 +284,11 @@ static int run(struct application *a, bool force, struct ks_conflicts *conflicts
 	result = ks_versions_init(&versions, a->arena, a->op, &a->live, &merged);
 	if (!result)
 		result = ks_versions_take_from(&versions, &a->managers, self, force ? NULL : conflicts);
-	if (!result)
-		result = finish_entry(a, &merged);
-	return result ? result : ks_managed_settle(a->arena, a->op, &merged, &a->object, message_r);
+	if (result || (same = ks_typed_same(a->arena, a->op->schema, &a->live, &merged)) < 0 || (result = finish_entry(a, same)))
+		return result ? result : same;
+	if (same)
+		return ks_value_copy(a->arena, &a->live, &a->object) ? 0 : -ENOMEM;
+	return ks_managed_settle(a->arena, a->op, &merged, &a->object, message_r);
 }
 
 static int begin_application(struct application *a, const struct ks_value *live)

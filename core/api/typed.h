@@ -62,8 +62,8 @@ struct ks_comparison {
 
 static inline bool ks_comparison_is_same(const struct ks_comparison *c) { return !c->removed.n && !c->modified.n && !c->added.n; }
 
-/* Nothing said differs, the order of lists included. */
-bool ks_typed_same(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b);
+/* 1 when nothing said differs, the order of lists included; 0; or -ENOMEM. */
+int ks_typed_same(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b);
 /* From `before` to `after`. False when out of memory. */
 bool ks_typed_compare(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *before, const struct ks_value *after,
 	struct ks_comparison *out_r) __attribute__((warn_unused_result));

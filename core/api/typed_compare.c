@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Which paths differ between two trees. */
 #include "core/api/typed.h"
+
+#include <errno.h>
+
 #include "core/api/typed_items.h"
+#include "core/api/typed_members.h"
 
 enum { MOST_DEPTH = 1024 };
 
@@ -17,44 +21,42 @@ struct walk {
 
 /* -- equality ------------------------------------------------------------------------------------------------- */
 
-static bool same(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b);
+static bool same(struct walk *w, const struct ks_value *a, const struct ks_value *b);
 
-static bool same_struct(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
+static bool same_struct(struct walk *w, const struct ks_value *a, const struct ks_value *b)
 {
-	for (uint16_t slot = 0; slot < s->types[a->type].n_fields; slot++) {
+	for (uint16_t slot = 0; slot < w->s->types[a->type].n_fields; slot++) {
 		struct ks_value zero_a, zero_b;
 		const struct ks_value *x, *y;
 
 		if (a->n && b->n && a->items[slot].kind == KS_ABSENT && b->items[slot].kind == KS_ABSENT &&
 			a->items[slot].flags == b->items[slot].flags && a->flags == b->flags)
 			continue;
-		x = ks_typed_slot(s, a, slot, &zero_a);
-		y = ks_typed_slot(s, b, slot, &zero_b);
-		if (x != y && (!x || !y || !same(s, x, y)))
+		x = ks_typed_slot(w->s, a, slot, &zero_a);
+		y = ks_typed_slot(w->s, b, slot, &zero_b);
+		if (x != y && (!x || !y || !same(w, x, y)))
 			return false;
 	}
 	return true;
 }
 
-static const struct ks_value *member_of(const struct ks_value *map, uint32_t hint, struct ks_str key)
+static bool same_map(struct walk *w, const struct ks_value *a, const struct ks_value *b)
 {
-	if (hint < map->n && ks_str_eq(map->members[hint].key, key))
-		return &map->members[hint].value;
-	for (uint32_t i = 0; i < map->n; i++)
-		if (ks_str_eq(map->members[i].key, key))
-			return &map->members[i].value;
-	return NULL;
-}
+	struct ks_members others;
 
-static bool same_map(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
-{
+	if (a->n != b->n)
+		return false;
+	if (!ks_members_init(w->arena, b, &others)) {
+		w->failed = true;
+		return false;
+	}
 	for (uint32_t i = 0; i < a->n; i++) {
-		const struct ks_value *other = member_of(b, i, a->members[i].key);
+		const struct ks_member *other = ks_members_find(&others, i, a->members[i].key);
 
-		if (!other || !same(s, &a->members[i].value, other))
+		if (!other || !same(w, &a->members[i].value, &other->value))
 			return false;
 	}
-	return a->n == b->n;
+	return true;
 }
 
 static double number_of(const struct ks_value *v)
@@ -62,7 +64,7 @@ static double number_of(const struct ks_value *v)
 	return v->kind == KS_INT ? (double)v->integer : v->number;
 }
 
-static bool same(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
+static bool same(struct walk *w, const struct ks_value *a, const struct ks_value *b)
 {
 	if (a->kind != b->kind)
 		return (a->kind == KS_INT || a->kind == KS_FLOAT) && (b->kind == KS_INT || b->kind == KS_FLOAT) && number_of(a) == number_of(b);
@@ -79,21 +81,16 @@ static bool same(const struct ks_schema *s, const struct ks_value *a, const stru
 		if (a->n != b->n)
 			return false;
 		for (uint32_t i = 0; i < a->n; i++)
-			if (!same(s, &a->items[i], &b->items[i]))
+			if (!same(w, &a->items[i], &b->items[i]))
 				return false;
 		return true;
 	case KS_MAP:
-		return same_map(s, a, b);
+		return same_map(w, a, b);
 	case KS_STRUCT:
-		return a->type == b->type && same_struct(s, a, b);
+		return a->type == b->type && same_struct(w, a, b);
 	default:
 		return true;
 	}
-}
-
-bool ks_typed_same(const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
-{
-	return same(s, a, b);
 }
 
 /* -- differences ---------------------------------------------------------------------------------------------- */
@@ -131,7 +128,7 @@ static void compare_leaf(struct walk *w, const struct ks_value *l, const struct 
 		put(w, &w->out->added);
 	else if (!r)
 		put(w, &w->out->removed);
-	else if (!same(w->s, l, r))
+	else if (!same(w, l, r))
 		put(w, &w->out->modified);
 }
 
@@ -157,15 +154,22 @@ static void compare_maps(struct walk *w, struct ks_shape shape, const struct ks_
 {
 	struct ks_shape item = ks_shape_of_type(w->s, shape.type ? w->s->types[shape.type].element : 0);
 
+	struct ks_members left, right;
+
+	if (!ks_members_init(w->arena, l, &left) || !ks_members_init(w->arena, r, &right)) {
+		w->failed = true;
+		return;
+	}
 	for (uint32_t i = 0; l && i < l->n && !w->failed; i++) {
 		struct ks_path_element element = ks_path_field(l->members[i].key);
+		const struct ks_member *other = ks_members_find(&right, i, l->members[i].key);
 
-		compare_below(w, item, &element, &l->members[i].value, r ? member_of(r, i, l->members[i].key) : NULL);
+		compare_below(w, item, &element, &l->members[i].value, other ? &other->value : NULL);
 	}
 	for (uint32_t i = 0; r && i < r->n && !w->failed; i++) {
 		struct ks_path_element element = ks_path_field(r->members[i].key);
 
-		if (!l || !member_of(l, i, r->members[i].key))
+		if (!ks_members_find(&left, i, r->members[i].key))
 			compare_below(w, item, &element, NULL, &r->members[i].value);
 	}
 }
@@ -173,7 +177,7 @@ static void compare_maps(struct walk *w, struct ks_shape shape, const struct ks_
 /* -- lists: items by key -------------------------------------------------------------------------------------- */
 
 /* Are the items with a key that is there several times the same ones, in the same order, on both sides? */
-static bool same_doubles(const struct ks_schema *s, const struct ks_value *l, const struct ks_typed_items *of_l, uint32_t place_l,
+static bool same_doubles(struct walk *w, const struct ks_value *l, const struct ks_typed_items *of_l, uint32_t place_l,
 	const struct ks_value *r, const struct ks_typed_items *of_r, uint32_t place_r)
 {
 	uint32_t at = of_r->items[place_r].first;
@@ -185,7 +189,7 @@ static bool same_doubles(const struct ks_schema *s, const struct ks_value *l, co
 			continue;
 		while (of_r->of[at] != place_r)
 			at++;
-		if (!same(s, &l->items[i], &r->items[at++]))
+		if (!same(w, &l->items[i], &r->items[at++]))
 			return false;
 	}
 	return true;
@@ -215,7 +219,7 @@ static void compare_lists(struct walk *w, struct ks_shape shape, const struct ks
 		if (n_x <= 1 && n_y <= 1) {
 			compare_below(w, below, element, first_of(l, x), first_of(r, y));
 		} else if (n_x >= 2 && n_y >= 2) {
-			if (!same_doubles(w->s, l, &left, i - 1, r, &right, j - 1))
+			if (!same_doubles(w, l, &left, i - 1, r, &right, j - 1))
 				put_below(w, &w->out->modified, element);
 		} else if (n_x >= 2) {
 			if (y)
@@ -287,17 +291,33 @@ static void compare(struct walk *w, struct ks_shape shape, const struct ks_value
 		put(w, &w->out->removed);
 }
 
+static void begin(struct walk *w, struct ks_arena *arena, const struct ks_schema *s, struct ks_comparison *out)
+{
+	/* The path is long, and not set before it is used. */
+	w->arena = arena;
+	w->s = s;
+	w->out = out;
+	w->depth = 0;
+	w->failed = false;
+}
+
+int ks_typed_same(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *a, const struct ks_value *b)
+{
+	struct walk w;
+	bool is_same;
+
+	begin(&w, arena, s, NULL);
+	is_same = same(&w, a, b);
+	return w.failed ? -ENOMEM : is_same;
+}
+
 bool ks_typed_compare(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *before, const struct ks_value *after,
 	struct ks_comparison *out_r)
 {
 	struct ks_comparison out = {0};
 	struct walk w;
 
-	w.arena = arena;
-	w.s = s;
-	w.out = &out;
-	w.depth = 0;
-	w.failed = false;
+	begin(&w, arena, s, &out);
 	compare_structs(&w, before, after);
 	if (!w.failed)
 		*out_r = out;

@@ -5,6 +5,7 @@
 
 #include "core/api/typed.h"
 #include "core/api/typed_items.h"
+#include "core/api/typed_members.h"
 
 struct walk {
 	struct ks_arena *arena;
@@ -47,17 +48,10 @@ static bool merge_structs(struct walk *w, const struct ks_value *l, const struct
 	return true;
 }
 
-static struct ks_value *member_of(struct ks_value *map, struct ks_str key)
-{
-	for (uint32_t i = 0; i < map->n; i++)
-		if (ks_str_eq(map->members[i].key, key))
-			return &map->members[i].value;
-	return NULL;
-}
-
 static bool merge_maps(struct walk *w, struct ks_shape shape, const struct ks_value *l, const struct ks_value *r, struct ks_value *out)
 {
 	struct ks_shape item = ks_shape_of_type(w->s, shape.type ? w->s->types[shape.type].element : 0);
+	struct ks_members before;
 
 	*out = (struct ks_value){.kind = KS_MAP, .type = l->type};
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -67,14 +61,13 @@ static bool merge_maps(struct walk *w, struct ks_shape shape, const struct ks_va
 			return false;
 		*value = l->members[i].value;
 	}
+	if (!ks_members_init(w->arena, l, &before))
+		return false;
 	for (uint32_t i = 0; i < r->n; i++) {
-		struct ks_value *value = member_of(out, r->members[i].key), before;
-		bool there = value;
+		const struct ks_member *there = ks_members_find(&before, i, r->members[i].key);
+		struct ks_value *value = there ? &out->members[there - l->members].value : ks_value_add(w->arena, out, r->members[i].key);
 
-		if (!there && !(value = ks_value_add(w->arena, out, r->members[i].key)))
-			return false;
-		before = *value;
-		if (!merge(w, item, there ? &before : NULL, &r->members[i].value, value))
+		if (!value || !merge(w, item, there ? &there->value : NULL, &r->members[i].value, value))
 			return false;
 	}
 	return true;
