@@ -27,7 +27,8 @@ static const struct ks_strategy *const with_files[] = {
 static const struct ks_strategy plain[] = {
 	{.group = "apps", .resource = "controllerrevisions", .validate = ks_validate_controllerrevision},
 	{.group = "", .resource = "endpoints", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .validate = ks_validate_endpoints},
-	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION, .validate = ks_validate_event},
+	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION, .names = KS_NAME_PATH,
+		.validate = ks_validate_event},
 	{.group = "", .resource = "resourcequotas", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_resourcequota},
 	{.group = "", .resource = "serviceaccounts", .flags = KS_STRATEGY_RETURNS_DELETED | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .warnings = ks_warn_serviceaccount},
 	{.group = "events.k8s.io", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION, .validate = ks_validate_event},

@@ -309,6 +309,42 @@ static void test_a_namespace_ends_in_two_steps(void **state)
 
 /* -- versions and start ------------------------------------------------------------------------------------------- */
 
+/* Of an object in namespace `of`, in namespace "n", by name and with a time or without. */
+static int create_event(const char *group, const char *name, const char *of, bool timed)
+{
+	struct registry_test t;
+	char json[512];
+	int code;
+
+	registry_open(&t, group, "v1", "events");
+	snprintf(json, sizeof(json), "{'metadata':{'generateName':'%s'},'%s':{'kind':'Pod','name':'p'%s%s%s},'reason':'r','type':'Normal','action':'a',"
+		"'reportingInstance':'i','%s':'c'%s}", name, *group ? "regarding" : "involvedObject", *of ? ",'namespace':'" : "", of, *of ? "'" : "",
+		*group ? "reportingController" : "reportingComponent", timed ? ",'eventTime':'2026-11-30T00:00:00.000000Z'" : "");
+	code = registry_create(&t, json);
+	registry_close(&t);
+	return code;
+}
+
+static void test_events_of_the_core_group_are_called_anything(void **state)
+{
+	(void)state;
+	assert_int_equal(create_event("", "p.", "n", false), 0);
+	assert_int_equal(create_event("", "Not_A_Domain", "n", false), 0);
+	assert_int_equal(create_event("", "a/b", "n", false), 422);
+	assert_int_equal(create_event("events.k8s.io", "p.", "n", true), 422);
+	assert_int_equal(create_event("events.k8s.io", "p-", "n", true), 0);
+}
+
+static void test_events_stand_where_their_objects_are(void **state)
+{
+	(void)state;
+	assert_int_equal(create_event("", "p-", "other", false), 422);
+	assert_int_equal(create_event("", "p-", "", false), 422);
+	assert_int_equal(create_event("", "p-", "other", true), 0);
+	assert_int_equal(create_event("events.k8s.io", "p-", "other", true), 0);
+	assert_int_equal(create_event("events.k8s.io", "p-", "", true), 422);
+}
+
 static void test_events_are_one_thing_in_two_groups(void **state)
 {
 	struct registry_test t;
@@ -447,6 +483,8 @@ int main(void)
 		cmocka_unit_test(test_finalizers_decide),
 		cmocka_unit_test(test_pods_are_deleted_gracefully),
 		cmocka_unit_test(test_a_namespace_ends_in_two_steps),
+		cmocka_unit_test(test_events_of_the_core_group_are_called_anything),
+		cmocka_unit_test(test_events_stand_where_their_objects_are),
 		cmocka_unit_test(test_events_are_one_thing_in_two_groups),
 		cmocka_unit_test(test_bootstrap_objects_are_valid),
 	};

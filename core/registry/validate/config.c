@@ -206,15 +206,24 @@ static void check_report(struct ks_check *c, const struct ks_value *object, cons
 		ks_err_invalid_text(c, &message, NULL, (struct ks_str){0}, "can have at most 1024 characters");
 }
 
+/* Where an event may stand about an object of namespace `of`. One with a time of its own may stand anywhere when its object has a namespace. */
+static bool is_place_of_event(struct ks_str ns, struct ks_str of, bool timed)
+{
+	if (of.n)
+		return timed || ks_str_eq(of, ns);
+	return !ns.n || ks_str_is(ns, "default") || (timed && ks_str_is(ns, "kube-system"));
+}
+
 static void check_any_event(struct ks_check *c, const struct ks_value *object, const struct event_names *names)
 {
 	struct ks_path path = ks_path_root("involvedObject.namespace"), ns_path = ks_path_root("namespace");
 	struct ks_str ns = KS_IN_TEXT(c, KS_IN(c, object, "metadata"), "namespace");
 	struct ks_str of = KS_IN_TEXT(c, ks_value_get(c->schema, object, names->object), "namespace");
+	bool timed = KS_IN(c, object, "eventTime");
 
-	if (!(of.n ? ks_str_eq(of, ns) : !ns.n || ks_str_is(ns, "default")))
+	if (!is_place_of_event(ns, of, timed))
 		ks_err_invalid_text(c, &path, NULL, of, "does not match event.namespace");
-	if (KS_IN(c, object, "eventTime"))
+	if (timed)
 		check_report(c, object, names);
 	ks_check_name(c, &ns_path, NULL, KS_NAME_DNS1123_SUBDOMAIN, ns);
 }
