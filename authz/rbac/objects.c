@@ -98,11 +98,25 @@ static int read_role(struct reader *r, struct ks_val object)
 {
 	struct rbac_object *o = r->object;
 
-	if (read_labels(r, member(r, member(r, object, "metadata"), "labels"), &o->labels, &o->n_labels) < 0)
-		return -1;
 	if (read_selectors(r, member(r, member(r, object, "aggregationRule"), "clusterRoleSelectors")) < 0)
 		return -1;
 	return ks_rbac_rules_read(r->pool, r->values, member(r, object, "rules"), &o->rules, &o->n_rules);
+}
+
+static int read_metadata(struct reader *r, struct ks_val metadata)
+{
+	static const char autoupdate[] = "rbac.authorization.kubernetes.io/autoupdate";
+	struct ks_val annotations = member(r, metadata, "annotations");
+	struct rbac_object *o = r->object;
+	struct ks_val said = member(r, annotations, autoupdate);
+
+	o->has_annotations = r->values->length(annotations) > 0;
+	if (r->values->kind(said) == KS_VAL_STRING) {
+		o->autoupdate = ks_pool_view(r->pool, r->values->string(said));
+		if (!o->autoupdate.p)
+			return -1;
+	}
+	return read_labels(r, member(r, metadata, "labels"), &o->labels, &o->n_labels);
 }
 
 /* -- bindings ------------------------------------------------------------------ */
@@ -180,7 +194,9 @@ struct rbac_object *ks_rbac_object_read(const struct ks_value_ops *values, enum 
 	r.object->kind = kind;
 	r.object->ns = ks_pool_view(r.pool, ns);
 	r.object->name = ks_pool_view(r.pool, name);
-	failed = kind == RBAC_ROLE || kind == RBAC_CLUSTER_ROLE ? read_role(&r, object) : read_binding(&r, object);
+	failed = read_metadata(&r, member(&r, object, "metadata"));
+	if (!failed)
+		failed = kind == RBAC_ROLE || kind == RBAC_CLUSTER_ROLE ? read_role(&r, object) : read_binding(&r, object);
 	if (failed || !r.object->ns.p || !r.object->name.p)
 		goto failed;
 	return r.object;

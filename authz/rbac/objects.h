@@ -40,11 +40,13 @@ struct rbac_object {
 	struct ks_pool *pool; /* everything below, and this */
 	enum rbac_kind kind;
 	struct ks_view ns, name;
+	struct rbac_label *labels;
+	size_t n_labels;
+	struct ks_view autoupdate; /* the annotation of that name; p is NULL when there is none */
+	int has_annotations;
 	/* of roles */
 	struct rbac_rule *rules;
 	size_t n_rules;
-	struct rbac_label *labels;
-	size_t n_labels;
 	struct rbac_selector *selectors;
 	size_t n_selectors;
 	/* of bindings */

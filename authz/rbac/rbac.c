@@ -240,7 +240,7 @@ static const struct ks_config_key keys[] = {
 	{.name = "privilegedGroups", .type = KS_CONFIG_STRINGS, .offset = offsetof(struct config, privileged_groups), .default_text = "system:masters",
 		.help = "Members of these groups may do everything, whatever the roles say."},
 	{.name = "bootstrap", .type = KS_CONFIG_BOOL, .offset = offsetof(struct config, bootstrap), .default_text = "true",
-		.help = "Create the default roles and bindings at start when they are missing."},
+		.help = "Create the default roles and bindings at start when they are missing, and give those that are there what they lack."},
 };
 
 static const struct ks_lifecycle lifecycle = {.size = sizeof(lifecycle), .create = create, .start = start, .destroy = destroy};

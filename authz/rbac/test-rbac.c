@@ -12,6 +12,7 @@
 
 #include "authz/rbac/bootstrap.h"
 #include "authz/rbac/escalation.h"
+#include "authz/rbac/reconcile.h"
 #include "tests/unit/fake-host.h"
 
 extern const struct ks_plugin ks_plugin_rbac;
@@ -208,7 +209,8 @@ static void defaults_are_written_once_the_rest_is_known(void **state)
 	int n = 0;
 
 	ks_fake_on_write(f->fake, fail_first_write, &n);
-	set(f, "clusterroles", "{\"metadata\":{\"name\":\"admin\"}}");
+	/* An operator's own. */
+	set(f, "clusterroles", "{\"metadata\":{\"name\":\"admin\",\"annotations\":{\"rbac.authorization.kubernetes.io/autoupdate\":\"false\"}}}");
 	settle(f);
 	assert_int_equal(ks_fake_ready(f->fake), 0);
 	assert_int_equal(all_writes_run(f), ks_rbac_n_defaults - 1);
@@ -321,6 +323,84 @@ static void a_binding_needs_its_roles_rights_or_bind(void **state)
 	teardown_escalation(&f);
 }
 
+/* -- defaults that a cluster has from before ------------------------------------------------------------------------ */
+
+static const struct rbac_default *default_named(enum rbac_kind kind, const char *name)
+{
+	for (size_t i = 0; i < ks_rbac_n_defaults; i++)
+		if (ks_rbac_defaults[i].kind == kind && strcmp(ks_rbac_defaults[i].name, name) == 0)
+			return &ks_rbac_defaults[i];
+	fail_msg("no default %s", name);
+	return NULL;
+}
+
+/* What is to be done about a default that looks like this; the patch, or a word for everything else. */
+static const char *mended_from(struct fixture *f, const struct rbac_default *wanted, const char *json)
+{
+	static char text[1024];
+	static const char *const words[] = {[RBAC_LEAVE] = "leave", [RBAC_CREATE] = "create", [RBAC_MAKE_ANEW] = "anew", [RBAC_NO_MEMORY] = "memory"};
+	const struct ks_host *host = ks_fake_host_table(f->fake);
+	struct ks_op *op = ks_fake_op_new(f->fake);
+	struct ks_pool *pool = ks_pool_new();
+	struct rbac_object *there = ks_rbac_object_read(host->values, wanted->kind, view(wanted->ns), view(wanted->name), ks_fake_value(op, json));
+	struct ks_view patch = {0};
+	enum rbac_reconcile how;
+
+	assert_non_null(there);
+	how = ks_rbac_reconcile(pool, wanted, there, &patch);
+	snprintf(text, sizeof(text), "%.*s", how == RBAC_MEND ? (int)patch.n : (int)strlen(words[how]), how == RBAC_MEND ? patch.p : words[how]);
+	ks_rbac_object_unref(there);
+	ks_pool_free(pool);
+	ks_fake_op_free(&op);
+	return text;
+}
+
+static const char *mended(struct fixture *f, enum rbac_kind kind, const char *name, const char *json)
+{
+	return mended_from(f, default_named(kind, name), json);
+}
+
+#define META(update) \
+	"\"metadata\":{\"labels\":{\"kubernetes.io/bootstrapping\":\"rbac-defaults\"},\"annotations\":{\"rbac.authorization.kubernetes.io/autoupdate\":\"" update "\"}}"
+
+static void defaults_that_are_whole_are_left_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ks_rbac_n_defaults; i++)
+		assert_string_equal(mended_from(f, &ks_rbac_defaults[i], ks_rbac_defaults[i].json), "leave");
+}
+
+static void defaults_get_what_they_lack(void **state)
+{
+	struct fixture *f = *state;
+
+	/* An annotation that says nothing is there all the same. */
+	assert_string_equal(mended(f, RBAC_CLUSTER_ROLE_BINDING, "cluster-admin", "{" META("") ",\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"cluster-admin\"},"
+		"\"subjects\":[{\"kind\":\"Group\",\"name\":\"system:masters\"}]}"), "leave");
+	assert_string_equal(mended(f, RBAC_CLUSTER_ROLE, "system:node-bootstrapper", "{" META("true") "}"),
+		"[{\"op\":\"add\",\"path\":\"/rules\",\"value\":[{\"apiGroups\":[\"certificates.k8s.io\"],\"resources\":[\"certificatesigningrequests\"],"
+		"\"verbs\":[\"create\",\"get\",\"list\",\"watch\"]}]}]");
+	assert_string_equal(mended(f, RBAC_CLUSTER_ROLE, "cluster-admin", "{" META("true") ",\"rules\":[{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]}]}"),
+		"[{\"op\":\"add\",\"path\":\"/rules/-\",\"value\":{\"nonResourceURLs\":[\"*\"],\"verbs\":[\"*\"]}}]");
+	assert_string_equal(mended(f, RBAC_CLUSTER_ROLE, "view", "{\"metadata\":{\"labels\":{\"kubernetes.io/bootstrapping\":\"mine\"}}}"),
+		"[{\"op\":\"add\",\"path\":\"/metadata/annotations\",\"value\":{\"rbac.authorization.kubernetes.io/autoupdate\":\"true\"}},"
+		"{\"op\":\"add\",\"path\":\"/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-edit\",\"value\":\"true\"},"
+		"{\"op\":\"add\",\"path\":\"/aggregationRule\",\"value\":{\"clusterRoleSelectors\":[{\"matchLabels\":{"
+		"\"rbac.authorization.k8s.io/aggregate-to-view\":\"true\"}}]}}]");
+	assert_string_equal(mended(f, RBAC_CLUSTER_ROLE_BINDING, "cluster-admin", "{" META("true") ",\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"cluster-admin\"},"
+		"\"subjects\":[{\"kind\":\"Group\",\"name\":\"others\"}]}"),
+		"[{\"op\":\"add\",\"path\":\"/subjects/-\",\"value\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Group\",\"name\":\"system:masters\"}}]");
+}
+
+static void defaults_of_an_operator_are_his(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_string_equal(mended(f, RBAC_CLUSTER_ROLE, "cluster-admin", "{" META("false") "}"), "leave");
+	assert_string_equal(mended(f, RBAC_CLUSTER_ROLE_BINDING, "cluster-admin", "{" META("true") ",\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"view\"}}"), "anew");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +410,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(changes_take_effect, setup, teardown),
 		cmocka_unit_test_setup_teardown(privileged_groups_need_no_binding, setup, teardown),
 		cmocka_unit_test_setup_teardown(defaults_are_written_once_the_rest_is_known, setup_bootstrapping, teardown),
+		cmocka_unit_test_setup_teardown(defaults_that_are_whole_are_left_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(defaults_get_what_they_lack, setup, teardown),
+		cmocka_unit_test_setup_teardown(defaults_of_an_operator_are_his, setup, teardown),
 		cmocka_unit_test(a_role_can_hold_what_its_author_holds),
 		cmocka_unit_test(escalate_and_privilege_lift_the_rule),
 		cmocka_unit_test(a_binding_needs_its_roles_rights_or_bind),
