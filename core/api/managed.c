@@ -140,7 +140,7 @@ static int track(struct ks_arena *arena, const struct ks_managed_op *op, struct 
 
 	if (!result)
 		result = ks_versions_drop(&versions, managers);
-	if (!result && !ks_comparison_is_same(&versions.first.changes))
+	if (!result && (!ks_comparison_is_same(&versions.first.changes) || ks_managed_schema_moves(op->schema)))
 		result = ks_versions_take_from(&versions, managers, NULL, NULL);
 	return result ? result : take_changes(arena, op, name, &versions.first.changes, managers);
 }

@@ -45,7 +45,8 @@ static int to_version(struct ks_arena *arena, const struct ks_managed_op *op, co
 	result = ks_managed_settle(arena, op, &from->object, &settled, &message);
 	if (!result)
 		result = op->convert(op->convert_arg, arena, from->version, &settled, version, &out_r->object);
-	out_r->version = version;
+	if (!result)
+		out_r->version = version;
 	return result;
 }
 
@@ -166,7 +167,7 @@ static int take_from(struct ks_versions *v, struct ks_manager *m, struct taking 
 	if (result)
 		return result;
 	t->gone = seen->missing;
-	if (seen->missing || ks_comparison_is_same(&seen->changes))
+	if (seen->missing || (ks_comparison_is_same(&seen->changes) && !ks_managed_schema_moves(v->op->schema)))
 		return 0;
 	result = ks_manager_open(v->arena, v->op->schema, seen->type, m);
 	if (result)

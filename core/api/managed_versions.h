@@ -25,6 +25,9 @@ struct ks_versions {
 
 /* Leaves out what the resource's writes don't set. False when out of memory. */
 bool ks_managed_filter(struct ks_arena *arena, const struct ks_managed_op *op, struct ks_fieldset *set) __attribute__((warn_unused_result));
+/* The schema can have been another one when an entry was written: entries are brought into line with every write. */
+static inline bool ks_managed_schema_moves(const struct ks_schema *s) { return s->generation != 0; }
+
 int ks_versions_init(struct ks_versions *versions, struct ks_arena *arena, const struct ks_managed_op *op, const struct ks_value *live,
 	const struct ks_value *object) __attribute__((warn_unused_result));
 /* Drops entries of versions that are gone, and empty ones. */

@@ -136,11 +136,18 @@ static struct ks_shape shape_below(const struct ks_schema *s, struct ks_shape sh
 
 static bool change_all(struct walk *w, struct ks_shape shape, const struct ks_fieldset *set, bool named, struct ks_fieldset *out_r);
 
+static bool is_owned_whole(const struct ks_schema *s, struct ks_shape shape)
+{
+	uint8_t class_ = s->types[shape.type].class_;
+
+	return shape.relation == KS_RELATION_LEAF && (class_ == KS_TYPE_STRUCT || class_ == KS_TYPE_MAP || class_ == KS_TYPE_LIST);
+}
+
 static bool change_entry(struct walk *w, struct ks_shape shape, bool declared, bool named, struct ks_fieldset_entry *entry)
 {
 	if (named)
 		entry->member |= declared;
-	else if (shape.relation == KS_RELATION_LEAF) {
+	else if (is_owned_whole(w->s, shape)) {
 		entry->member = true;
 		entry->children = (struct ks_fieldset){0};
 		return true;

@@ -302,6 +302,8 @@ static void read_value(struct reader *r, struct ks_shape shape, const struct ks_
 	case KS_TYPE_LIST:
 		read_list(r, shape, v, out);
 		return;
+	case KS_TYPE_RAW:
+		return;
 	default:
 		check_scalar(r, shape.type, v);
 	}
