@@ -59,7 +59,7 @@ struct ks_type {
 	uint16_t enum_first, n_enum; /* into `enums`: allowed values of a named string, as imported */
 	uint16_t is_union; /* a STRUCT of which one member is set (+union): see the fields' flags */
 	uint16_t key;      /* of a MAP: the type of its keys where they have a name of their own; 0: any string */
-	uint16_t reserved;
+	uint16_t drops;    /* 1: a field in it, or in what it holds, is KS_FIELD_RULE_DROPPED */
 };
 
 enum ks_field_flag {
@@ -81,6 +81,14 @@ enum ks_field_flag {
 	KS_FIELD_PATCH_REPLACE = 1 << 15, /* patchStrategy replace: what happens anyway, but said */
 };
 
+/* What .rules says of a field's values; a rule in code is not listed here. */
+enum ks_field_rule {
+	KS_FIELD_RULE_NONE,
+	KS_FIELD_RULE_ANY,       /* any value of its type will do: there is nothing to judge */
+	KS_FIELD_RULE_DROPPED,   /* of a feature that is off: left out of what is stored, unless it stood there before */
+	KS_FIELD_RULE_ELSEWHERE, /* judged by what is not a validator of its kind; the rule says where */
+};
+
 /* A member of a STRUCT. Embedded (`,inline`) structs are flattened into their parent, in the order of declaration. */
 struct ks_field {
 	uint32_t name;           /* JSON name */
@@ -96,7 +104,7 @@ struct ks_field {
 	uint32_t default_value;  /* JSON text of a constant default; "" when none */
 	uint32_t enum_first;     /* into `enums`: allowed texts; n_enum 0: none */
 	uint16_t n_enum;
-	uint16_t rule;           /* private to the rules: core/api/validate */
+	uint16_t rule;           /* enum ks_field_rule */
 	uint32_t union_name;     /* which union it is a member of; "" for the unnamed one */
 	uint16_t name_n;         /* length of `name` */
 	uint16_t embedded;       /* into `lists`: the embedded struct that it comes from ("TypeMeta", "RuleWithOperations.Rule"); "" none */

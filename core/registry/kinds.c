@@ -10,6 +10,30 @@
 
 /* -- volumes ------------------------------------------------------------------------------------------------------ */
 
+/* What dataSource could always say: another claim, or a snapshot. */
+static bool is_old_source(struct ks_registry_context *ctx, struct ks_value *claim)
+{
+	struct ks_str kind = ks_kit_text(ctx, claim, "spec.dataSource.kind"), group = ks_kit_text(ctx, claim, "spec.dataSource.apiGroup");
+
+	return (ks_str_is(kind, "PersistentVolumeClaim") && !group.n) ||
+		(ks_str_is(kind, "VolumeSnapshot") && ks_str_is(group, "snapshot.storage.k8s.io"));
+}
+
+/*
+ * A source in another namespace is nothing that is served. And other sources than there were once are only taken from
+ * dataSourceRef: dataSource has always dropped them without a word. What the stored claim has may stay.
+ */
+static void drop_sources(struct ks_registry_context *ctx, struct ks_value *claim, const struct ks_value *old)
+{
+	bool had_ref = old && ks_kit_at(ctx, old, "spec.dataSourceRef"), had_source = old && ks_kit_at(ctx, old, "spec.dataSource");
+
+	if (!had_ref && ks_kit_text(ctx, claim, "spec.dataSourceRef.namespace").n)
+		ks_kit_clear(ctx, claim, "spec.dataSourceRef");
+	if (!had_ref && !had_source && !ks_kit_at(ctx, claim, "spec.dataSourceRef") && ks_kit_at(ctx, claim, "spec.dataSource") &&
+		!is_old_source(ctx, claim))
+		ks_kit_clear(ctx, claim, "spec.dataSource");
+}
+
 /* dataSource and dataSourceRef say the same in two ways; who says one has both. */
 static void claim_sources(struct ks_registry_context *ctx, struct ks_value *claim)
 {
@@ -34,15 +58,17 @@ static void claim_sources(struct ks_registry_context *ctx, struct ks_value *clai
 
 static void claim_create(struct ks_registry_context *ctx, struct ks_value *claim)
 {
+	drop_sources(ctx, claim, NULL);
 	claim_sources(ctx, claim);
 	ks_kit_set_text(ctx, claim, "status.phase", "Pending");
 }
 
 static void claim_update(struct ks_registry_context *ctx, struct ks_value *claim, const struct ks_value *old)
 {
-	(void)old;
-	if (!ctx->subresource.n)
-		claim_sources(ctx, claim);
+	if (ctx->subresource.n)
+		return;
+	drop_sources(ctx, claim, old);
+	claim_sources(ctx, claim);
 }
 
 static void volume_create(struct ks_registry_context *ctx, struct ks_value *volume)

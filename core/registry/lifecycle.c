@@ -3,6 +3,7 @@
 /* What every create and update goes through, whatever the kind. */
 #include "core/api/uid.h"
 #include "core/registry/cause.h"
+#include "core/registry/drop.h"
 #include "core/registry/meta.h"
 
 static int out_of_memory(struct ks_registry_context *ctx, struct ks_status *status)
@@ -172,6 +173,7 @@ int ks_registry_before_create(struct ks_registry_context *ctx, struct ks_value *
 		ks_value_remove(ctx->schema, object, KS_STR_LIT("status"));
 	if (strategy->generation != KS_GENERATION_NONE && !ks_meta_set_int(ctx->arena, ctx->schema, object, "generation", 1))
 		return out_of_memory(ctx, status);
+	ks_registry_drop(ctx, object, NULL);
 	if (strategy->prepare_create)
 		strategy->prepare_create(ctx, object);
 	ks_status_invalid(status, ctx->arena, group_of(ctx), kind_of(ctx), ks_meta_text(ctx->schema, object, "name"));
@@ -311,6 +313,7 @@ static bool prepare_update(struct ks_registry_context *ctx, struct ks_value *obj
 	} else if (!ks_str_is(ctx->subresource, "approval") && has_status_subresource(ctx) && !take_field(ctx, object, old, "status")) {
 		return false;
 	}
+	ks_registry_drop(ctx, object, old);
 	if (ctx->strategy->prepare_update)
 		ctx->strategy->prepare_update(ctx, object, old);
 	return ks_str_is(ctx->subresource, "status") || raise_generation(ctx, object, old);

@@ -144,17 +144,6 @@ static bool image_defaults(struct ks_registry_context *ctx, struct ks_value *vol
 	return ks_kit_default_text(ctx, volume, "image.pullPolicy", pulled_always(ks_kit_text(ctx, volume, "image.reference")) ? "Always" : "IfNotPresent");
 }
 
-/* Sources that are not served yet. */
-static void drop_unserved(struct ks_registry_context *ctx, struct ks_value *volume)
-{
-	struct ks_value *sources = ks_kit_list(ctx, volume, "projected.sources");
-
-	for (uint32_t i = 0; sources && i < sources->n; i++) {
-		ks_kit_clear(ctx, &sources->items[i], "clusterTrustBundle");
-		ks_kit_clear(ctx, &sources->items[i], "podCertificate");
-	}
-}
-
 /* A volume that names no source is an empty directory. */
 static bool volume_defaults(struct ks_registry_context *ctx, struct ks_value *spec)
 {
@@ -171,7 +160,6 @@ static bool volume_defaults(struct ks_registry_context *ctx, struct ks_value *sp
 			return false;
 		if (!image_defaults(ctx, volume))
 			return false;
-		drop_unserved(ctx, volume);
 	}
 	return true;
 }

@@ -71,18 +71,6 @@ static bool controller_defaults(struct ks_registry_context *ctx, struct ks_value
 	return template_defaults(ctx, object);
 }
 
-/* Not served: rolling updates of stateful sets take one pod after the other. */
-static void stateful_prepare_create(struct ks_registry_context *ctx, struct ks_value *object)
-{
-	ks_kit_clear(ctx, object, "spec.updateStrategy.rollingUpdate.maxUnavailable");
-}
-
-static void stateful_prepare_update(struct ks_registry_context *ctx, struct ks_value *object, const struct ks_value *old)
-{
-	if (!ctx->subresource.n && !ks_kit_at(ctx, old, "spec.updateStrategy.rollingUpdate.maxUnavailable"))
-		stateful_prepare_create(ctx, object);
-}
-
 /* The count of templates is always there, as upstream's conversion has it: the updates set what it is. */
 static bool daemon_defaults(struct ks_registry_context *ctx, struct ks_value *object)
 {
@@ -156,8 +144,6 @@ const struct ks_strategy ks_strategy_statefulsets = {
 	.group = "apps", .resource = "statefulsets", .names = KS_NAME_LABEL,
 	.generation = KS_GENERATION_SPEC,
 	.defaults = stateful_defaults,
-	.prepare_create = stateful_prepare_create,
-	.prepare_update = stateful_prepare_update,
 	.validate = ks_validate_statefulset,
 	.warnings = ks_warn_statefulset,
 };

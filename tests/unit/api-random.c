@@ -38,6 +38,16 @@ static struct ks_value any_text(struct ks_test_maker *m)
 	return text(m, sample, strlen(sample));
 }
 
+/* One of the texts that a type or a field knows, where it knows any. */
+static struct ks_value known_text(struct ks_test_maker *m, uint32_t first, uint16_t n)
+{
+	if (!m->likely)
+		return any_text(m);
+	if (n == 0 || roll(m, 4) == 0)
+		return roll(m, 8) ? ks_value_from_str(KS_STR_LIT("x")) : any_text(m);
+	return ks_value_from_str(ks_str_from(ks_schema_text(&ks_schema_builtin, ks_schema_builtin.enums[first + roll(m, n)])));
+}
+
 static struct ks_value any_free(struct ks_test_maker *m, bool object)
 {
 	static const char *const objects[] = {"{}", "{\"z\":1,\"a\":[null,true,-2.5,\"x\"]}", "{\"f:spec\":{\"f:x\":{}}}"};
@@ -88,7 +98,7 @@ static struct ks_value any_bytes(struct ks_test_maker *m)
 
 static bool make_list(struct ks_test_maker *m, uint16_t type, unsigned flags, struct ks_value *out)
 {
-	uint32_t n = roll(m, 3) + (m->proto || flags & KS_FIELD_OMIT_EMPTY ? 1 : 0);
+	uint32_t n = roll(m, 3) + (m->proto || m->n_path || flags & KS_FIELD_OMIT_EMPTY ? 1 : 0);
 
 	*out = (struct ks_value){.kind = KS_LIST, .type = type};
 	for (uint32_t i = 0; i < n; i++) {
@@ -104,7 +114,7 @@ static bool make_list(struct ks_test_maker *m, uint16_t type, unsigned flags, st
 static bool make_map(struct ks_test_maker *m, uint16_t type, unsigned flags, struct ks_value *out)
 {
 	static const char *const keys[] = {"a", "b.c/d", "\xc3\xa9", "Z", ""};
-	uint32_t n = roll(m, 4) + (m->proto || flags & KS_FIELD_OMIT_EMPTY ? 1 : 0);
+	uint32_t n = roll(m, 4) + (m->proto || m->n_path || flags & KS_FIELD_OMIT_EMPTY ? 1 : 0);
 
 	*out = (struct ks_value){.kind = KS_MAP, .type = type};
 	for (uint32_t i = 0; i < n; i++) {
@@ -116,20 +126,66 @@ static bool make_map(struct ks_test_maker *m, uint16_t type, unsigned flags, str
 	return out->n > 0 || !(flags & KS_FIELD_OMIT_EMPTY);
 }
 
+static bool may_open(const struct ks_test_maker *m, uint16_t type)
+{
+	if (!m->likely)
+		return m->depth < DEEPEST;
+	for (unsigned i = 0; i < m->depth; i++)
+		if (m->open[i] == type)
+			return false;
+	return m->depth < KS_TEST_DEEPEST;
+}
+
+/* How a struct is filled. A likely one may have all fields, or what it must have and one more, as unions want it. */
+struct filling {
+	uint32_t in, of; /* so many out of so many fields */
+	uint16_t alone;  /* the one beside the required ones; KS_NO_SLOT: not so */
+};
+
+/* `depth` counts from 1. */
+static struct filling choose_filling(struct ks_test_maker *m, uint16_t n_fields)
+{
+	struct filling f = {2, 3, KS_NO_SLOT};
+
+	if (!m->likely || n_fields == 0)
+		return f;
+	if (m->depth <= m->n_path)
+		f.alone = m->path[m->depth - 1];
+	else if (roll(m, m->n_path ? 2 : 6) == 0)
+		f.alone = (uint16_t)roll(m, n_fields);
+	f.in = roll(m, m->n_path ? 3 : 2) + (m->n_path ? 1 : 2);
+	return f;
+}
+
+static bool is_filled(struct ks_test_maker *m, const struct filling *f, const struct ks_field *field, uint16_t slot)
+{
+	if (m->proto && field->flags & KS_FIELD_PROTO_NONE)
+		return false;
+	if (f->alone != KS_NO_SLOT)
+		return slot == f->alone || field->flags & KS_FIELD_REQUIRED;
+	return roll(m, f->of) < f->in;
+}
+
 /* False when nothing is in it, which only a pointer or an item can tell from absent. */
 bool ks_test_make_struct(struct ks_test_maker *m, uint16_t type, bool kept, struct ks_value *out)
 {
 	const struct ks_type *t = &ks_schema_builtin.types[type];
+	struct filling filling;
 	bool any = false;
 
 	assert_true(ks_value_new_struct(m->arena, &ks_schema_builtin, type, out));
-	m->depth++;
-	for (uint16_t slot = 0; slot < t->n_fields && m->depth <= DEEPEST; slot++) {
+	if (!may_open(m, type))
+		return kept;
+	m->open[m->depth++] = type;
+	filling = choose_filling(m, t->n_fields);
+	for (uint16_t slot = 0; slot < t->n_fields; slot++) {
 		const struct ks_field *field = &ks_schema_builtin.fields[t->first_field + slot];
 		struct ks_value value;
 
-		if ((m->proto && field->flags & KS_FIELD_PROTO_NONE) || roll(m, 3) == 0 || !make(m, field->type, field->flags, false, &value))
+		if (!is_filled(m, &filling, field, slot) || !make(m, field->type, field->flags, false, &value))
 			continue;
+		if (value.kind == KS_STRING && field->n_enum)
+			value = known_text(m, field->enum_first, field->n_enum);
 		out->items[slot] = value;
 		any = true;
 	}
@@ -154,7 +210,7 @@ static bool make(struct ks_test_maker *m, uint16_t type, unsigned flags, bool it
 		*out = (struct ks_value){.kind = KS_FLOAT, .number = (roll(m, 1000) + 1) / 7.0};
 		return true;
 	case KS_TYPE_STRING:
-		*out = any_text(m);
+		*out = known_text(m, ks_schema_builtin.types[type].enum_first, ks_schema_builtin.types[type].n_enum);
 		return true;
 	case KS_TYPE_BYTES:
 		*out = any_bytes(m);

@@ -6,11 +6,18 @@
 
 #include "api-help.h"
 
+enum { KS_TEST_DEEPEST = 16 };
+
 struct ks_test_maker {
 	struct ks_arena *arena;
 	uint64_t seed;
 	unsigned depth;
-	bool proto; /* only what protobuf can say */
+	bool proto;  /* only what protobuf can say */
+	bool likely; /* texts out of the enumerations too, down to the deepest field; a type is not put into itself */
+	/* Slots from the root on: of likely structs along this path nothing else is filled but what is required. */
+	uint16_t path[KS_TEST_DEEPEST];
+	unsigned n_path;
+	uint16_t open[KS_TEST_DEEPEST]; /* types that are being made */
 };
 
 /* False when nothing is in it, which only a pointer or an item (`kept`) can tell from absent. */

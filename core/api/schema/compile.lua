@@ -311,6 +311,26 @@ function rule.default(field, value)
 	field.default, field.flags = value, field.flags | FLAG.default_ours
 end
 
+local RULE = { any = 1, dropped = 2, elsewhere = 3 }
+
+-- Any value of the field's type will do: no code judges it.
+function rule.any(field)
+	field.rule = RULE.any
+end
+
+-- The field belongs to a feature that is off (the value says which).
+function rule.dropped(field)
+	field.rule = RULE.dropped
+end
+
+-- The field is judged by what the value names.
+function rule.elsewhere(field, value, where)
+	if value == "" then
+		fail(where, "elsewhere is where?")
+	end
+	field.rule = RULE.elsewhere
+end
+
 local function apply_rules()
 	for _, r in ipairs(rules) do
 		local t = declared[r.type]
@@ -319,8 +339,31 @@ local function apply_rules()
 		end
 		local index = t.slot_of[r.field] or fail(r.where, ("%s has no field %s"):format(r.type, r.field))
 		local apply = rule[r.rule] or fail(r.where, "unknown rule " .. r.rule)
-		apply(fields[index], r.value)
+		apply(fields[index], r.value, r.where)
 	end
+end
+
+local function has_drops(t)
+	for i = t.first_field, t.first_field + t.n_fields - 1 do
+		if fields[i].rule == RULE.dropped or types[fields[i].type].drops then
+			return true
+		end
+	end
+	return types[t.element].drops
+end
+
+-- Types in which a field is dropped, however deep.
+local function mark_drops()
+	local changed
+	repeat
+		changed = false
+		for i = 1, #types do
+			local t = types[i]
+			if not t.drops and has_drops(t) then
+				t.drops, changed = true, true
+			end
+		end
+	until not changed
 end
 
 local kinds, kind_at = {}, {}
@@ -455,7 +498,7 @@ local function type_rows()
 	for i = 0, #types do
 		local t = types[i]
 		rows[#rows + 1] = row(t.class, t.list_kind, t.atomic, t.message, t.element, t.n_fields, t.first_field, text(t.name),
-			t.name_table, t.name_table_size, t.enum_first, t.n_enum, t.union and 1 or 0, t.key, 0)
+			t.name_table, t.name_table_size, t.enum_first, t.n_enum, t.union and 1 or 0, t.key, t.drops and 1 or 0)
 	end
 	return rows
 end
@@ -465,7 +508,7 @@ local function field_rows()
 	for i = 0, n_fields - 1 do
 		local f = fields[i]
 		rows[#rows + 1] = row(text(f.name), f.type, f.flags, f.proto, f.proto_parent, f.list_kind or 0, f.n_list_keys or 0,
-			f.first_list_key or 0, text(f.merge or ""), text(f.default or ""), f.enum_first or 0, f.n_enum or 0, 0, text(f.union or ""), #f.name, f.embedded or 0)
+			f.first_list_key or 0, text(f.merge or ""), text(f.default or ""), f.enum_first or 0, f.n_enum or 0, f.rule or 0, text(f.union or ""), #f.name, f.embedded or 0)
 	end
 	return rows
 end
@@ -672,6 +715,7 @@ local function main()
 	declare_types()
 	compile_types()
 	apply_rules()
+	mark_drops()
 	collect_kinds()
 	collect_resources()
 	assert(#types < NONE and #slots < 0xffffffff)

@@ -204,6 +204,24 @@ static void check_policy(struct ks_check *c, const struct ks_path *path, const s
 	check_variables(c, &variables, KS_IN_LIST(c, spec, "variables"));
 }
 
+/* What the type checker said of expressions. */
+static void check_policy_status(struct ks_check *c, const struct ks_value *object)
+{
+	const struct ks_value *status = KS_IN(c, object, "status"), *list = KS_IN_LIST(c, KS_IN(c, status, "typeChecking"), "expressionWarnings");
+	struct ks_path path = ks_path_root("status"), at = ks_path_child(&path, "typeChecking.expressionWarnings");
+	struct ks_path conditions = ks_path_child(&path, "conditions");
+
+	for (uint32_t i = 0; i < ks_value_count(list); i++) {
+		struct ks_path item = ks_path_index(&at, i);
+
+		if (!KS_IN_TEXT(c, &list->items[i], "warning").n)
+			ks_err_required(c, &item, "warning", "");
+		if (is_blank(KS_IN_TEXT(c, &list->items[i], "fieldRef")))
+			ks_err_required(c, &item, "fieldRef", "");
+	}
+	ks_check_conditions(c, &conditions, KS_IN_LIST(c, status, "conditions"));
+}
+
 void ks_validate_validatingadmissionpolicy(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old,
 	struct ks_status *status)
 {
@@ -214,8 +232,10 @@ void ks_validate_validatingadmissionpolicy(struct ks_registry_context *ctx, cons
 	const struct ks_value *list = KS_IN_LIST(&c, &spec, "validations"), *annotations = KS_IN_LIST(&c, &spec, "auditAnnotations");
 
 	(void)old;
-	if (ctx->subresource.n)
+	if (ctx->subresource.n) {
+		check_policy_status(&c, object);
 		return;
+	}
 	check_policy(&c, &path, &spec);
 	if (!ks_value_count(list) && !ks_value_count(annotations)) {
 		ks_err_required(&c, &at, NULL, one);

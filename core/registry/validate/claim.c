@@ -4,6 +4,7 @@
 #include "core/api/gojson.h"
 #include "core/api/quantity.h"
 #include "core/registry/validate/kinds.h"
+#include "core/registry/validate/limits.h"
 #include "core/registry/validate/volume.h"
 
 static const char *const volume_modes[] = {"Block", "Filesystem", NULL};
@@ -212,6 +213,75 @@ static void check_update(struct ks_check *c, struct update *u)
 		ks_err_forbidden(c, &path, "volumeAttributesClassName", "update from non-nil value to nil is forbidden");
 }
 
+/* -- status ------------------------------------------------------------------------------------------------------- */
+
+/* Whatever is not Kubernetes' own may be counted, and of that only storage. */
+static bool check_counted(struct ks_check *c, const struct ks_path *path, struct ks_str name)
+{
+	static const char *const supported[] = {"storage", NULL};
+
+	if (!ks_check_name(c, path, NULL, KS_NAME_LABEL_KEY, name))
+		return false;
+	if ((ks_str_has(name, "/") && !ks_str_has(name, "kubernetes.io/")) || ks_str_in(name, supported))
+		return true;
+	ks_err_not_supported(c, path, NULL, name, supported);
+	return false;
+}
+
+/* A whole number that isn't negative. */
+static bool check_basic_amount(struct ks_check *c, const struct ks_path *path, struct ks_str amount)
+{
+	struct ks_quantity q;
+	const char *message;
+
+	if (ks_quantity_parse(amount, &q, &message) || ks_quantity_value(&q) >= 0)
+		return true;
+	ks_err_invalid_int(c, path, NULL, ks_quantity_value(&q), "must be a valid resource quantity");
+	return false;
+}
+
+static void check_allocated(struct ks_check *c, const struct ks_path *path, const struct ks_value *map)
+{
+	for (uint32_t i = 0; i < ks_value_count(map); i++) {
+		struct ks_path item = ks_path_key(path, map->members[i].key);
+		struct ks_str amount = ks_value_str(&map->members[i].value);
+
+		if (check_counted(c, path, map->members[i].key) && check_basic_amount(c, &item, amount))
+			ks_check_amount(c, &item, KS_STR_LIT("storage"), amount);
+	}
+}
+
+static void check_resize(struct ks_check *c, const struct ks_path *path, const struct ks_value *map)
+{
+	static const char *const states[] = {"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible",
+		"NodeResizePending", NULL};
+
+	for (uint32_t i = 0; i < ks_value_count(map); i++) {
+		struct ks_str name = map->members[i].key;
+
+		check_counted(c, path, name);
+		if (!ks_str_in(ks_value_str(&map->members[i].value), states))
+			ks_err_not_supported(c, path, NULL, name, states);
+	}
+}
+
+static void check_status(struct ks_check *c, const struct ks_value *object)
+{
+	struct ks_path spec = ks_path_root("Spec"), path = ks_path_root("status"), capacity = ks_path_child(&path, "capacity");
+	struct ks_path resize = ks_path_child(&path, "allocatedResourceStatus"), allocated = ks_path_child(&path, "allocatedResources");
+	const struct ks_value *status = KS_IN(c, object, "status"), *amounts = KS_IN_MAP(c, status, "capacity");
+
+	if (!ks_value_count(KS_IN(c, KS_IN(c, object, "spec"), "accessModes")))
+		ks_err_required(c, &spec, "accessModes", "");
+	for (uint32_t i = 0; i < ks_value_count(amounts); i++) {
+		struct ks_path item = ks_path_key(&capacity, amounts->members[i].key);
+
+		check_basic_amount(c, &item, ks_value_str(&amounts->members[i].value));
+	}
+	check_resize(c, &resize, KS_IN_MAP(c, status, "allocatedResourceStatuses"));
+	check_allocated(c, &allocated, KS_IN_MAP(c, status, "allocatedResources"));
+}
+
 /* Was the selector of the stored claim faulty? Then it may stay so. */
 static unsigned selector_flags(struct ks_check *c, const struct ks_value *before)
 {
@@ -235,8 +305,10 @@ void ks_validate_persistentvolumeclaim(struct ks_registry_context *ctx, const st
 	struct ks_path path = ks_path_root("spec");
 	struct update u = {.object = object, .old = old, .spec = ks_struct_in(&c, object, "spec")};
 
-	if (ctx->subresource.n)
+	if (ctx->subresource.n) {
+		check_status(&c, object);
 		return;
+	}
 	if (!old) {
 		check_spec(&c, &path, &u.spec, false, 0);
 		return;

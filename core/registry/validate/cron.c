@@ -138,12 +138,34 @@ static bool is_space(char ch)
 	return ch == ' ' || (ch >= '\t' && ch <= '\r');
 }
 
+/* "TZ=NAME " or "CRON_TZ=NAME " before it. NULL, or what is wrong. */
+static const char *skip_zone(struct ks_check *c, struct ks_str *schedule)
+{
+	struct ks_str name, rest = *schedule;
+	const char *space;
+
+	if (ks_str_starts(rest, KS_STR_LIT("TZ=")))
+		rest = ks_str_of(rest.p + 3, rest.n - 3);
+	else if (ks_str_starts(rest, KS_STR_LIT("CRON_TZ=")))
+		rest = ks_str_of(rest.p + 8, rest.n - 8);
+	else
+		return NULL;
+	space = rest.n ? memchr(rest.p, ' ', rest.n) : NULL;
+	name = space ? ks_str_of(rest.p, (size_t)(space - rest.p)) : rest;
+	if (name.n && ks_time_zone_problem(c, name))
+		return ks_err_detail(c, "provided bad location %.*s: %s", (int)name.n, name.p, ks_time_zone_problem(c, name));
+	*schedule = ks_str_of(rest.p + name.n, rest.n - name.n);
+	return NULL;
+}
+
 const char *ks_cron_problem(struct ks_check *c, struct ks_str schedule)
 {
 	struct ks_str fields[5];
-	const char *shown = "", *problem = NULL;
+	const char *shown = "", *problem = skip_zone(c, &schedule);
 	size_t n = 0;
 
+	if (problem)
+		return problem;
 	if (schedule.n && schedule.p[0] == '@')
 		return check_descriptor(c, schedule);
 	for (size_t i = 0; i < schedule.n;) {
@@ -188,9 +210,7 @@ const char *ks_time_zone_problem(struct ks_check *c, struct ks_str name)
 
 	if (!name.n)
 		return "timeZone must be nil or non-empty string";
-	if (name.n == 5 && !strncasecmp(name.p, "local", 5))
-		return "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
-	if (ks_str_is(name, "UTC"))
+	if (ks_str_is(name, "UTC") || ks_str_is(name, "Local"))
 		return NULL;
 	if (is_zone_name(name)) {
 		snprintf(path, sizeof(path), "/usr/share/zoneinfo/%.*s", (int)name.n, name.p);

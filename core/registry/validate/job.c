@@ -1,6 +1,8 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Jobs and cron jobs. */
+#include <strings.h>
+
 #include "core/registry/validate/pods.h"
 #include "core/registry/validate/workloads.h"
 
@@ -332,26 +334,44 @@ void ks_validate_job(struct ks_registry_context *ctx, const struct ks_value *obj
 
 /* -- cron jobs ------------------------------------------------------------------------------------------------------------ */
 
+static bool names_zone(struct ks_str schedule)
+{
+	return schedule.n && memmem(schedule.p, schedule.n, "TZ", 2) != NULL;
+}
+
+/* A schedule that names its time zone itself is only taken where one did before. */
 static void check_schedule(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *old)
 {
 	struct ks_str schedule = TEXT(spec, "schedule");
-	const struct ks_value *zone = IN(spec, "timeZone");
+	bool may_name_zone = names_zone(TEXT(old, "schedule"));
 	const char *problem;
 
 	if (!schedule.n) {
 		ks_err_required(c, path, "schedule", "");
-	} else if (memmem(schedule.p, schedule.n, "TZ", 2) && !(old && ks_str_eq(TEXT(old, "schedule"), schedule))) {
-		ks_err_invalid_text(c, path, "schedule", schedule,
-			zone ? "cannot use both timeZone field and TZ or CRON_TZ in schedule" : "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
-	} else if (!memmem(schedule.p, schedule.n, "TZ", 2)) {
-		problem = ks_cron_problem(c, schedule);
-		if (problem)
-			ks_err_invalid_text(c, path, "schedule", schedule, problem);
+		return;
 	}
-	check_not_negative(c, path, "startingDeadlineSeconds", IN(spec, "startingDeadlineSeconds"));
+	problem = ks_cron_problem(c, schedule);
+	if (problem)
+		ks_err_invalid_text(c, path, "schedule", schedule, problem);
+	if (!names_zone(schedule))
+		return;
+	if (!may_name_zone)
+		ks_err_invalid_text(c, path, "schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+	else if (IN(spec, "timeZone"))
+		ks_err_invalid_text(c, path, "schedule", schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule");
+}
+
+static void check_time_zone(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *old)
+{
+	const struct ks_value *zone = IN(spec, "timeZone");
+	struct ks_str name = ks_value_str(zone);
+	const char *problem;
+
 	if (!zone || (old && ks_value_same(zone, IN(old, "timeZone"))))
 		return;
-	problem = ks_time_zone_problem(c, ks_value_str(zone));
+	if (name.n == 5 && !strncasecmp(name.p, "local", 5))
+		ks_err_invalid(c, path, "timeZone", zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
+	problem = ks_time_zone_problem(c, name);
 	if (problem)
 		ks_err_invalid(c, path, "timeZone", zone, problem);
 }
@@ -381,6 +401,8 @@ void ks_validate_cronjob(struct ks_registry_context *ctx, const struct ks_value 
 	if (ctx->subresource.n)
 		return;
 	check_schedule(c, &path, &spec, before);
+	check_not_negative(c, &path, "startingDeadlineSeconds", IN(&spec, "startingDeadlineSeconds"));
+	check_time_zone(c, &path, &spec, before);
 	if (!concurrency.n)
 		ks_err_required(c, &path, "concurrencyPolicy", "");
 	else

@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* When a job has failed, and when it has succeeded. */
+#include "core/registry/validate/indexes.h"
 #include "core/registry/validate/workloads.h"
 
 static const char *const actions[] = {"Count", "FailIndex", "FailJob", "Ignore", NULL};
@@ -116,78 +117,6 @@ void ks_check_failure_policy(struct ks_check *c, const struct ks_path *path, con
 
 /* -- success ------------------------------------------------------------------------------------------------------------ */
 
-/* A number; -1 when it is none. */
-static int64_t index_of(struct ks_str s)
-{
-	int64_t n = 0;
-
-	if (!s.n || s.n > 10)
-		return -1;
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] < '0' || s.p[i] > '9')
-			return -1;
-		n = n * 10 + (s.p[i] - '0');
-	}
-	return n;
-}
-
-static const char *one_index(struct ks_check *c, struct ks_str s, int64_t completions, int64_t *n_r)
-{
-	*n_r = index_of(s);
-	if (*n_r < 0)
-		return ks_err_detail(c, "cannot convert string to integer for index: \"%.*s\"", (int)s.n, s.p);
-	if (*n_r >= completions)
-		return ks_err_detail(c, "too large index: \"%.*s\"", (int)s.n, s.p);
-	return NULL;
-}
-
-/* "3" or "3-7". */
-static const char *interval(struct ks_check *c, struct ks_str s, int64_t completions, int64_t *from_r, int64_t *to_r)
-{
-	const char *dash = s.n ? memchr(s.p, '-', s.n) : NULL;
-	struct ks_str first = dash ? ks_str_of(s.p, (size_t)(dash - s.p)) : s, last = dash ? ks_str_of(dash + 1, s.n - first.n - 1) : s;
-	const char *problem;
-
-	if (dash && ks_text_has(last, '-'))
-		return ks_err_detail(c, "the fragment \"%.*s\" violates the requirement that an index interval can have at most two parts separated by '-'",
-			(int)s.n, s.p);
-	problem = one_index(c, first, completions, from_r);
-	*to_r = *from_r;
-	if (problem || !dash)
-		return problem;
-	problem = one_index(c, last, completions, to_r);
-	if (!problem && *from_r >= *to_r)
-		problem = ks_err_detail(c, "non-increasing order, previous: %lld, current: %lld", (long long)*from_r, (long long)*to_r);
-	return problem;
-}
-
-/* Counts the indexes of "0,2-4"; NULL, or what is wrong (they count as none then). */
-static const char *count_indexes(struct ks_check *c, struct ks_str s, int64_t completions, int64_t *total_r)
-{
-	int64_t last = -1, total = 0, from, to;
-
-	*total_r = 0;
-	if (!s.n)
-		return NULL;
-	for (;;) {
-		const char *comma = s.n ? memchr(s.p, ',', s.n) : NULL;
-		struct ks_str one = comma ? ks_str_of(s.p, (size_t)(comma - s.p)) : s;
-		const char *problem = interval(c, one.p ? one : KS_STR_LIT(""), completions, &from, &to);
-
-		if (problem)
-			return problem;
-		if (last >= from)
-			return ks_err_detail(c, "non-increasing order, previous: %lld, current: %lld", (long long)last, (long long)from);
-		total += to - from + 1;
-		last = to;
-		if (!comma)
-			break;
-		s = ks_str_of(comma + 1, s.n - one.n - 1);
-	}
-	*total_r = total;
-	return NULL;
-}
-
 static void check_success_rule(struct ks_check *c, const struct ks_path *path, const struct ks_value *rule, int64_t completions)
 {
 	const struct ks_value *indexes = IN(rule, "succeededIndexes"), *count = IN(rule, "succeededCount");
@@ -196,7 +125,7 @@ static void check_success_rule(struct ks_check *c, const struct ks_path *path, c
 	if (!indexes && !count)
 		ks_err_required(c, path, NULL, "at least one of succeededCount or succeededIndexes must be specified");
 	if (indexes) {
-		const char *problem = count_indexes(c, ks_value_str(indexes), completions, &total);
+		const char *problem = ks_index_count(c, ks_value_str(indexes), completions, &total);
 
 		if (indexes->n > 64 * 1024)
 			ks_err_too_long(c, path, "succeededIndexes", 64 * 1024);

@@ -115,6 +115,39 @@ static void check_claim_spec(struct ks_check *c, const struct ks_path *spec_path
 	ks_device_list(c, &path, "config", KS_IN_LIST(c, claim, "config"), KS_DEVICE_CONFIG_MOST, NULL, check_claim_config, claim);
 }
 
+/* -- administrators' access --------------------------------------------------------------------------------------- */
+
+static bool namespace_allows(struct ks_registry_context *ctx)
+{
+	uint16_t resource = ks_schema_find_resource(ctx->schema, (struct ks_str){0}, KS_STR_LIT("v1"), KS_STR_LIT("namespaces"));
+	struct ks_cache_resource *namespaces = ctx->cache ? ks_cache_find(ctx->cache, resource) : NULL;
+	struct ks_object *ns = namespaces ? ks_cache_get(namespaces, (struct ks_str){0}, ctx->ns) : NULL;
+	bool found = false;
+
+	for (uint16_t i = 0; ns && i < ns->n_labels && !found; i++)
+		found = ks_str_is(ns->labels[i].key, "resource.kubernetes.io/admin-access") && ks_str_is(ns->labels[i].value, "true");
+	ks_object_unref(ns);
+	return found;
+}
+
+/* Only in namespaces that say so may devices be asked for that others use. */
+static void check_admin_access(struct ks_check *c, struct ks_registry_context *ctx, const struct ks_value *spec)
+{
+	const struct ks_value *list = KS_IN_LIST(c, KS_IN(c, spec, "devices"), "requests");
+	struct ks_path path = ks_path_root("spec.devices.requests");
+
+	for (uint32_t i = 0; i < ks_value_count(list); i++) {
+		struct ks_path item = ks_path_index(&path, i);
+
+		if (!KS_IN_TRUE(c, KS_IN(c, &list->items[i], "exactly"), "adminAccess"))
+			continue;
+		if (!namespace_allows(ctx))
+			ks_err_forbidden(c, &item, "adminAccess",
+				"admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace");
+		return;
+	}
+}
+
 void ks_validate_resourceclaim(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old, struct ks_status *status)
 {
 	struct ks_check c = ks_check_begin(ctx, status);
@@ -126,6 +159,8 @@ void ks_validate_resourceclaim(struct ks_registry_context *ctx, const struct ks_
 		check_claim_spec(&c, &path, KS_IN(&c, object, "spec"));
 	else
 		ks_check_slot_immutable(&c, &path, NULL, object, old, "spec");
+	if (!ctx->subresource.n)
+		check_admin_access(&c, ctx, KS_IN(&c, object, "spec"));
 }
 
 /* -- templates ---------------------------------------------------------------------------------------------------- */
@@ -149,6 +184,7 @@ void ks_validate_resourceclaimtemplate(struct ks_registry_context *ctx, const st
 	check_claim_spec(&c, &below, KS_IN(&c, spec, "spec"));
 	if (old)
 		ks_check_slot_immutable(&c, &path, NULL, object, old, "spec");
+	check_admin_access(&c, ctx, KS_IN(&c, spec, "spec"));
 }
 
 /* -- classes ------------------------------------------------------------------------------------------------------ */

@@ -203,6 +203,9 @@ void ks_validate_csidriver(struct ks_registry_context *ctx, const struct ks_valu
 		ks_err_required(&c, &path, "seLinuxMount", "");
 	if (period < 10)
 		ks_err_invalid_int(&c, &path, "nodeAllocatableUpdatePeriodSeconds", period, "must be greater than or equal to 10 seconds");
+	if (KS_IN(&c, &spec, "serviceAccountTokenInSecrets") && !ks_value_count(KS_IN_LIST(&c, &spec, "tokenRequests")))
+		ks_err_invalid(&c, &path, "serviceAccountTokenInSecrets", KS_IN(&c, &spec, "serviceAccountTokenInSecrets"),
+			"serviceAccountTokenInSecrets is set but no tokenRequests are specified");
 	if (!old)
 		return;
 	before = ks_struct_in(&c, old, "spec");

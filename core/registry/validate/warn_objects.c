@@ -101,11 +101,13 @@ void ks_warn_persistentvolume(struct ks_registry_context *ctx, const struct ks_v
 void ks_warn_persistentvolumeclaim(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old)
 {
 	struct ks_check run = begin(ctx), *c = &run;
-	struct ks_path path = ks_path_root("spec.resources.requests");
+	struct ks_path requests = ks_path_root("spec.resources.requests"), limits = ks_path_root("spec.resources.limits");
+	const struct ks_value *resources = IN(IN(object, "spec"), "resources");
 
 	(void)old;
 	warn_class_note(c, object);
-	ks_warn_fraction(c, &path, MAP(IN(IN(object, "spec"), "resources"), "requests"), KS_STR_LIT("storage"));
+	ks_warn_fraction(c, &requests, MAP(resources, "requests"), KS_STR_LIT("storage"));
+	ks_warn_fraction(c, &limits, MAP(resources, "limits"), KS_STR_LIT("storage"));
 }
 
 void ks_warn_storageclass(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old)

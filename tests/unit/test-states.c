@@ -1,0 +1,136 @@
+/* SPDX-FileCopyrightText: The Keelson Authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* What /status may say after what it said before, and fields of features that are off. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit/registry-help.h"
+
+/* The status of a write that turns one object into another; "" when it was taken. */
+static const char *update(struct registry_test *t, const char *subresource, const char *before, const char *after)
+{
+	struct ks_value old = registry_object(t, before);
+
+	t->object = registry_object(t, after);
+	t->ctx.subresource = ks_str_from(subresource);
+	memset(&t->status, 0, sizeof(t->status));
+	if (!ks_registry_before_update(&t->ctx, &t->object, &old, &t->status))
+		return "";
+	return t->status.message;
+}
+
+#define JOB(spec, status) "{'metadata':{'name':'j','namespace':'n','uid':'u','resourceVersion':'1'},'spec':{" spec "},'status':{" status "}}"
+#define INDEXED "'completionMode':'Indexed','completions':5,'parallelism':2,'backoffLimitPerIndex':1"
+
+static void assert_job(const char *spec_and_before, const char *after, const char *why)
+{
+	struct registry_test t;
+	const char *said;
+
+	registry_open(&t, "batch", "v1", "jobs");
+	said = update(&t, "status", spec_and_before, after);
+	if (why ? !strstr(said, why) : *said)
+		fail_msg("wanted %s, got %s", why ? why : "nothing", said);
+	registry_close(&t);
+}
+
+static void job_ends_by_way_of_its_criteria(void **state)
+{
+	(void)state;
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'conditions':[{'type':'Complete','status':'True'}],'startTime':'2024-01-01T00:00:00Z','completionTime':'2024-01-01T00:00:01Z'"),
+		"without the SuccessCriteriaMet=true condition");
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'conditions':[{'type':'SuccessCriteriaMet','status':'True'},{'type':'Complete','status':'True'}],"
+		"'startTime':'2024-01-01T00:00:00Z','completionTime':'2024-01-01T00:00:01Z'"), NULL);
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'conditions':[{'type':'SuccessCriteriaMet','status':'True'},{'type':'Complete','status':'True'}],"
+		"'startTime':'2024-01-01T00:00:02Z','completionTime':'2024-01-01T00:00:01Z'"), "completionTime cannot be set before startTime");
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'active':1,'conditions':[{'type':'FailureTarget','status':'True'},{'type':'Failed','status':'True'}],"
+		"'startTime':'2024-01-01T00:00:00Z'"), "active>0 is invalid for finished job");
+}
+
+static void job_counts_do_not_go_back(void **state)
+{
+	(void)state;
+	assert_job(JOB(INDEXED, "'failed':2"), JOB(INDEXED, "'failed':1"), "cannot decrease the failed counter");
+	assert_job(JOB(INDEXED, "'succeeded':2"), JOB(INDEXED, "'succeeded':1"), "cannot decrease the succeeded counter");
+	assert_job(JOB("'completionMode':'Indexed','completions':2,'parallelism':2", "'succeeded':2"),
+		JOB("'completionMode':'Indexed','completions':2,'parallelism':2", "'succeeded':1"), NULL);
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'ready':2,'active':1"), "cannot set more ready pods than active");
+	assert_job(JOB(INDEXED, "'conditions':[{'type':'FailureTarget','status':'True'}]"), JOB(INDEXED, ""),
+		"cannot disable the terminal FailureTarget=True condition");
+}
+
+static void job_indexes_are_read(void **state)
+{
+	(void)state;
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'completedIndexes':'0,2-4'"), NULL);
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'completedIndexes':'3,1'"), "error parsing completedIndexes: non-increasing order, previous: 3, current: 1");
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'completedIndexes':'0-2','failedIndexes':'1,4'"), "overlap at index: 1");
+	assert_job(JOB(INDEXED, ""), JOB(INDEXED, "'completedIndexes':'0-2','failedIndexes':'3-4'"), NULL);
+	assert_job(JOB("'completions':5", ""), JOB("'completions':5", "'completedIndexes':'0'"), "when non-indexed completion mode");
+	assert_job(JOB("'completions':5", ""), JOB("'completions':5", "'failedIndexes':''"), "when backoffLimitPerIndex is null");
+	/* What was said before is nothing new. */
+	assert_job(JOB(INDEXED, "'completedIndexes':'9'"), JOB(INDEXED, "'completedIndexes':'9','active':1"), NULL);
+}
+
+#define CLAIM(status) "{'metadata':{'name':'c','namespace':'n','uid':'u','resourceVersion':'1'},'spec':{'accessModes':['ReadWriteOnce']},'status':{" status "}}"
+
+static void claim_sizes_are_of_storage(void **state)
+{
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "", "v1", "persistentvolumeclaims");
+	assert_string_equal(update(&t, "status", CLAIM(""), CLAIM("'allocatedResources':{'storage':'1Gi','example.com/x':'2'},'capacity':{'storage':'1Gi'}")), "");
+	assert_non_null(strstr(update(&t, "status", CLAIM(""), CLAIM("'allocatedResources':{'cpu':'1'}")), "status.allocatedResources: Unsupported value: \"cpu\""));
+	assert_non_null(strstr(update(&t, "status", CLAIM(""), CLAIM("'capacity':{'storage':'-1'}")),
+		"status.capacity[storage]: Invalid value: -1: must be a valid resource quantity"));
+	assert_non_null(strstr(update(&t, "status", CLAIM(""), CLAIM("'allocatedResourceStatuses':{'storage':'Soon'}")), "status.allocatedResourceStatus"));
+	registry_close(&t);
+}
+
+static void features_that_are_off_leave_nothing(void **state)
+{
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "coordination.k8s.io", "v1", "leases");
+	assert_int_equal(registry_create(&t, "{'metadata':{'name':'l'},'spec':{'holderIdentity':'a','preferredHolder':'b','strategy':'OldestEmulationVersion'}}"), 0);
+	assert_string_equal(registry_text(&t, &t.object, "spec.holderIdentity"), "a");
+	assert_string_equal(registry_text(&t, &t.object, "spec.preferredHolder"), "");
+	assert_string_equal(registry_text(&t, &t.object, "spec.strategy"), "");
+	/* Where it stood already it may be changed. */
+	update(&t, "", "{'metadata':{'name':'l','namespace':'n','resourceVersion':'1'},'spec':{'preferredHolder':'b'}}",
+		"{'metadata':{'name':'l','namespace':'n','resourceVersion':'1'},'spec':{'preferredHolder':'c','strategy':'S'}}");
+	assert_string_equal(registry_text(&t, &t.object, "spec.preferredHolder"), "c");
+	assert_string_equal(registry_text(&t, &t.object, "spec.strategy"), "");
+	registry_close(&t);
+}
+
+static void claims_drop_sources_that_nobody_serves(void **state)
+{
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "", "v1", "persistentvolumeclaims");
+	registry_create(&t, "{'metadata':{'name':'c'},'spec':{'dataSource':{'apiGroup':'x.io','kind':'Y','name':'z'}}}");
+	assert_null(strstr(registry_json(&t, &t.object), "dataSource"));
+	registry_create(&t, "{'metadata':{'name':'c'},'spec':{'dataSourceRef':{'kind':'PersistentVolumeClaim','name':'z','namespace':'other'}}}");
+	assert_null(strstr(registry_json(&t, &t.object), "dataSource"));
+	registry_create(&t, "{'metadata':{'name':'c'},'spec':{'dataSourceRef':{'apiGroup':'x.io','kind':'Y','name':'z'}}}");
+	assert_string_equal(registry_text(&t, &t.object, "spec.dataSource.kind"), "Y");
+	registry_close(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(job_ends_by_way_of_its_criteria),
+		cmocka_unit_test(job_counts_do_not_go_back),
+		cmocka_unit_test(job_indexes_are_read),
+		cmocka_unit_test(claim_sizes_are_of_storage),
+		cmocka_unit_test(features_that_are_off_leave_nothing),
+		cmocka_unit_test(claims_drop_sources_that_nobody_serves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
