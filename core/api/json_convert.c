@@ -35,7 +35,7 @@ static bool struct_to_free(struct ks_arena *arena, const struct ks_schema *s, ui
 {
 	const struct ks_type *t = &s->types[type];
 
-	*out = (struct ks_value){.kind = KS_MAP};
+	*out = (struct ks_value){.kind = KS_MAP, .flags = s->generation ? 0 : KS_VALUE_IN_ORDER};
 	out->members = ks_arena_alloc(arena, (t->n_fields + 1U) * sizeof(*out->members));
 	if (!out->members)
 		return false;
@@ -101,7 +101,7 @@ static bool map_to_free(struct ks_arena *arena, const struct ks_schema *s, const
 		if (!to_free(arena, s, &v->members[i].value, &members[n++].value))
 			return false;
 	}
-	*out = (struct ks_value){.kind = KS_MAP, .n = n, .members = members};
+	*out = (struct ks_value){.kind = KS_MAP, .flags = s->generation || v->type ? 0 : KS_VALUE_IN_ORDER, .n = n, .members = members};
 	return true;
 }
 
@@ -114,11 +114,12 @@ static bool to_free(struct ks_arena *arena, const struct ks_schema *s, const str
 		return list_to_free(arena, s, v, out);
 	case KS_MAP:
 		return map_to_free(arena, s, v, out);
+	case KS_ABSENT:
+		*out = (struct ks_value){.kind = KS_NULL};
+		return true;
 	default:
 		*out = *v;
 		out->type = 0;
-		if (v->kind == KS_ABSENT)
-			out->kind = KS_NULL;
 		return true;
 	}
 }

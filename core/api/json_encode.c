@@ -264,7 +264,7 @@ static void encode_map(struct encoder *e, uint16_t type, const struct ks_value *
 	bool first = true;
 
 	put_char(e->out, '{');
-	if (e->ordered || is_sorted(v))
+	if (e->ordered || v->flags & KS_VALUE_IN_ORDER || is_sorted(v))
 		for (uint32_t i = 0; i < v->n; i++)
 			encode_member(e, element, &v->members[i], &first);
 	else

@@ -101,6 +101,26 @@ static bool is_container(const struct ks_value *v)
 	return v && (v->kind == KS_MAP || v->kind == KS_LIST);
 }
 
+/* Somebody looked into it: see KS_VALUE_IN_ORDER. */
+static void look_into(struct ks_value *v)
+{
+	if (v->kind == KS_MAP)
+		v->flags &= (uint8_t)~KS_VALUE_IN_ORDER;
+}
+
+/* Into all of it, or into nothing of it. */
+static void set_order(struct ks_value *v, bool in_order)
+{
+	if (v->kind == KS_MAP) {
+		look_into(v);
+		v->flags |= in_order ? KS_VALUE_IN_ORDER : 0;
+		for (uint32_t i = 0; i < v->n; i++)
+			set_order(&v->members[i].value, in_order);
+	}
+	for (uint32_t i = 0; v->kind == KS_LIST && i < v->n; i++)
+		set_order(&v->items[i], in_order);
+}
+
 /* The map or list that holds the last part of a path. NULL when the way there is missing (or rc is set). */
 static struct ks_value *find_container(struct patcher *p, struct ks_str path, struct ks_str *key_r)
 {
@@ -110,12 +130,14 @@ static struct ks_value *find_container(struct patcher *p, struct ks_str path, st
 
 	if (!at)
 		return NULL;
+	look_into(container);
 	for (at++; (next = at < end ? memchr(at, '/', (size_t)(end - at)) : NULL); at = next + 1) {
 		if (!decode_key(p, ks_str_of(at, (size_t)(next - at)), &key))
 			return NULL;
 		container = is_container(container) ? child(container, key) : NULL;
 		if (!is_container(container))
 			return NULL;
+		look_into(container);
 	}
 	if (!is_container(container) || !decode_key(p, ks_str_of(at, (size_t)(end - at)), key_r))
 		return NULL;
@@ -129,6 +151,15 @@ static bool copy_value(struct patcher *p, const struct ks_value *value, struct k
 {
 	*out = (struct ks_value){.kind = KS_NULL};
 	return !value || ks_value_copy(p->arena, value, out) || fail(p, 0, NULL);
+}
+
+/* The same of what an operation brings. */
+static bool take_value(struct patcher *p, const struct operation *op, struct ks_value *out)
+{
+	if (!copy_value(p, op->value, out))
+		return false;
+	set_order(out, true);
+	return true;
 }
 
 static bool put(struct patcher *p, struct ks_value *container, struct ks_str key, const struct ks_value *value, struct ks_str path)
@@ -160,7 +191,7 @@ static bool add(struct patcher *p, const struct operation *op)
 
 	if (!container)
 		return p->rc == 0 ? does_not_apply(p, "add operation does not apply: doc is missing path", op->path) : false;
-	return copy_value(p, op->value, &value) && put(p, container, key, &value, op->path);
+	return take_value(p, op, &value) && put(p, container, key, &value, op->path);
 }
 
 static bool take_out(struct patcher *p, struct ks_value *container, struct ks_str key, struct ks_str path)
@@ -195,7 +226,7 @@ static bool replace(struct patcher *p, const struct operation *op)
 	struct ks_str key;
 	struct ks_value *container, *place, value;
 
-	if (!copy_value(p, op->value, &value))
+	if (!take_value(p, op, &value))
 		return false;
 	if (op->path.n == 0) {
 		if (!is_container(&value))
@@ -306,6 +337,7 @@ static bool test(struct patcher *p, const struct operation *op)
 	}
 	if (!ks_value_present(value))
 		return !op->value || does_not_apply(p, "testing value failed", op->path);
+	set_order(value, false);
 	return (op->value && same(value, op->value)) || does_not_apply(p, "testing value failed", op->path);
 }
 

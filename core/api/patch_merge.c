@@ -38,6 +38,7 @@ static bool copy_pruned(struct ks_arena *arena, const struct ks_value *from, str
 
 static bool merge(struct ks_arena *arena, struct ks_value *object, const struct ks_value *patch)
 {
+	object->flags &= (uint8_t)~KS_VALUE_IN_ORDER;
 	for (uint32_t i = 0; i < patch->n; i++) {
 		const struct ks_member *change = &patch->members[i];
 		struct ks_value *place;

@@ -45,6 +45,10 @@ enum ks_value_kind {
  * struct that held nothing else is absent, too, but has its slots still. */
 #define KS_VALUE_WAS_EMPTY 0x04
 
+/* Of a MAP in a free-form tree: it is written in the order of its members. Upstream keeps bytes that nobody looked into as they
+ * were, and sorts the keys of what was. */
+#define KS_VALUE_IN_ORDER 0x04
+
 struct ks_member;
 
 struct ks_value { /* 16 bytes */

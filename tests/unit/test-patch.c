@@ -133,6 +133,50 @@ static void test_json_patches_have_limits(void **state)
 	assert_int_equal(ks_patch_json(*state, &object, &copy, &message), -EPERM);
 }
 
+/* What nobody looked into stays as it was written; the keys of what was are sorted. */
+static void test_what_is_not_touched_keeps_its_order(void **state)
+{
+	static const char web[] = "{\"kind\":\"Service\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"labels\":{\"z\":\"1\",\"a\":\"2\"}},"
+				  "\"spec\":{\"ports\":[{\"protocol\":\"TCP\",\"port\":1}]}}";
+	static const char *const rows[][2] = {
+		{"[{\"op\":\"add\",\"path\":\"/spec/x\",\"value\":{\"z\":1,\"a\":2}}]",
+			"{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"a\",\"labels\":{\"a\":\"2\",\"z\":\"1\"}},"
+			"\"spec\":{\"ports\":[{\"protocol\":\"TCP\",\"port\":1,\"targetPort\":0}],\"x\":{\"z\":1,\"a\":2}},"
+			"\"status\":{\"loadBalancer\":{}}}"},
+		{"[{\"op\":\"add\",\"path\":\"/spec/ports/0/name\",\"value\":\"n\"},{\"op\":\"test\",\"path\":\"/metadata\",\"value\":"
+		 "{\"name\":\"a\",\"labels\":{\"a\":\"2\",\"z\":\"1\"}}}]",
+			"{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"labels\":{\"a\":\"2\",\"z\":\"1\"},\"name\":\"a\"},"
+			"\"spec\":{\"ports\":[{\"name\":\"n\",\"port\":1,\"protocol\":\"TCP\",\"targetPort\":0}]},\"status\":{\"loadBalancer\":{}}}"},
+	};
+	struct ks_value v;
+
+	assert_null(ks_test_decode(*state, web, &v, NULL));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ks_value object, patch = ks_test_free(*state, rows[i][0]);
+		const char *message;
+
+		assert_true(ks_value_to_free(*state, &ks_schema_builtin, &v, &object));
+		assert_int_equal(ks_patch_json(*state, &object, &patch, &message), 0);
+		assert_string_equal(ks_test_json(*state, &object), rows[i][1]);
+	}
+}
+
+static void test_what_is_not_merged_keeps_its_order(void **state)
+{
+	static const char web[] = "{\"kind\":\"Service\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"labels\":{\"z\":\"1\",\"a\":\"2\"}},"
+				  "\"spec\":{\"ports\":[{\"protocol\":\"TCP\",\"port\":1}]}}";
+	struct ks_value v, object, patch = ks_test_free(*state, "{\"spec\":{\"selector\":{\"z\":\"1\",\"a\":\"2\"}}}");
+	const char *message;
+
+	assert_null(ks_test_decode(*state, web, &v, NULL));
+	assert_true(ks_value_to_free(*state, &ks_schema_builtin, &v, &object));
+	assert_int_equal(ks_patch_merge(*state, &object, &patch, &message), 0);
+	assert_string_equal(ks_test_json(*state, &object),
+		"{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"a\",\"labels\":{\"a\":\"2\",\"z\":\"1\"}},"
+		"\"spec\":{\"ports\":[{\"protocol\":\"TCP\",\"port\":1,\"targetPort\":0}],\"selector\":{\"a\":\"2\",\"z\":\"1\"}},"
+		"\"status\":{\"loadBalancer\":{}}}");
+}
+
 static void test_json_patch_unknown_members(void **state)
 {
 	struct ks_value patch = ks_test_free(*state, "[{\"op\":\"add\"},{\"op\":\"add\",\"extra\":3}]");
@@ -277,6 +321,8 @@ int main(void)
 		KS_TEST(test_json_patch_tests),
 		KS_TEST(test_malformed_json_patches),
 		KS_TEST(test_json_patches_have_limits),
+		KS_TEST(test_what_is_not_touched_keeps_its_order),
+		KS_TEST(test_what_is_not_merged_keeps_its_order),
 		KS_TEST(test_json_patch_unknown_members),
 		KS_TEST(test_merge_patch),
 		KS_TEST(test_lists_are_merged_by_key),
