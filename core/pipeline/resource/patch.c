@@ -189,25 +189,53 @@ static int tell_strict(struct ks_request *request, struct ks_patch *patch, const
 	return message ? refuse_result(request, patch, free_form, message) : out_of_memory(request);
 }
 
-/* A patch can't turn an object into one of another kind; what it took away comes back. */
-static int keep_kind(struct ks_request *request, struct ks_patch *patch, struct ks_arena *arena, const struct ks_value *object,
-	const struct ks_value *free_form, struct ks_value *out)
+/* What is said of an object of another kind: it is read as one of that kind first. NULL when out of memory. */
+static const char *complain_of_kind(struct ks_request *request, struct ks_arena *arena, const struct ks_value *free_form, struct ks_str was,
+	struct ks_str version, struct ks_str kind)
+{
+	const struct ks_schema *s = request->server->schema;
+	const char *slash = version.n ? memchr(version.p, '/', version.n) : NULL, *message = NULL;
+	struct ks_str group = slash ? ks_str_of(version.p, (size_t)(slash - version.p)) : (struct ks_str){0};
+	struct ks_str name = slash ? ks_str_of(slash + 1, version.n - group.n - 1) : version;
+	const struct ks_kind *known = ks_schema_find_kind(s, group, name, kind);
+	struct ks_value other;
+	int result = known ? ks_value_convert(arena, s, known->type, 0, free_form, &other, NULL, &message) : 0;
+
+	if (!known)
+		return ks_arena_printf(&request->arena, "no kind \"%.*s\" is registered for version \"%.*s\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+			(int)kind.n, kind.p, (int)version.n, version.p);
+	if (result)
+		return result == -EINVAL ? message : NULL;
+	return ks_arena_printf(&request->arena, "a %.*s can't be turned into a %.*s of %.*s", (int)was.n, was.p, (int)kind.n, kind.p, (int)version.n, version.p);
+}
+
+/* A patch can't turn an object into one of another kind. */
+static int check_kind(struct ks_request *request, struct ks_patch *patch, struct ks_arena *arena, const struct ks_value *object,
+	const struct ks_value *free_form)
+{
+	const struct ks_schema *s = request->server->schema;
+	struct ks_str was = ks_value_str(ks_value_get(s, object, "kind")), was_version = ks_value_str(ks_value_get(s, object, "apiVersion"));
+	struct ks_str kind = ks_value_str(ks_value_get(NULL, free_form, "kind")), version = ks_value_str(ks_value_get(NULL, free_form, "apiVersion"));
+	const char *message;
+
+	if ((!kind.n || ks_str_eq(kind, was)) && (!version.n || ks_str_eq(version, was_version)))
+		return 0;
+	message = complain_of_kind(request, arena, free_form, was, version.n ? version : was_version, kind.n ? kind : was);
+	return message ? refuse_result(request, patch, free_form, message) : out_of_memory(request);
+}
+
+/* What it took away comes back. */
+static int keep_kind(struct ks_request *request, struct ks_arena *arena, const struct ks_value *object, struct ks_value *out)
 {
 	static const char *const names[] = {"apiVersion", "kind"};
 	const struct ks_schema *s = request->server->schema;
-	struct ks_value *place;
 
 	for (size_t i = 0; i < 2; i++) {
-		struct ks_str was = ks_value_str(ks_value_get(s, object, names[i])), is = ks_value_str(ks_value_get(s, out, names[i]));
-		char *message;
+		struct ks_value *place = ks_value_put(arena, s, out, ks_str_from(names[i]));
 
-		if (is.n && !ks_str_eq(was, is)) {
-			message = ks_arena_printf(&request->arena, "%s %.*s can't be turned into %.*s", names[i], (int)was.n, was.p, (int)is.n, is.p);
-			return message ? refuse_result(request, patch, free_form, message) : out_of_memory(request);
-		}
-		if (!(place = ks_value_put(arena, s, out, ks_str_from(names[i]))))
+		if (!place)
 			return out_of_memory(request);
-		*place = ks_value_from_str(was);
+		*place = ks_value_from_str(ks_value_str(ks_value_get(s, object, names[i])));
 	}
 	return 0;
 }
@@ -227,13 +255,16 @@ int ks_patch_apply(struct ks_request *request, struct ks_patch *patch, struct ks
 	result = run_patch(request, patch, arena, type, &free_form, &message);
 	if (result)
 		return refuse_patch(request, result, message);
+	result = check_kind(request, patch, arena, object, &free_form);
+	if (result)
+		return result;
 	flags = (patch->fields == KS_FIELDS_IGNORE ? 0 : KS_DECODE_STRICT) | (patch->kind == KS_PATCH_STRATEGIC ? KS_CONVERT_UNSTRUCTURED : 0);
 	result = ks_value_convert(arena, s, type, flags, &free_form, out_r, patch->fields == KS_FIELDS_IGNORE ? NULL : &found, &message);
 	if (result == -ENOMEM)
 		return out_of_memory(request);
 	if (result)
 		return refuse_result(request, patch, &free_form, message);
-	result = keep_kind(request, patch, arena, object, &free_form, out_r);
+	result = keep_kind(request, arena, object, out_r);
 	return result ? result : tell_strict(request, patch, &free_form, &found);
 }
 
