@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "core/registry/allocator.h"
 #include "core/registry/names.h"
 
 static size_t problems_of(void (*check)(struct ks_str, struct ks_name_problems *), const char *name)
@@ -82,44 +81,6 @@ static void test_path_segments(void **state)
 	assert_int_equal(problems.n, 2);
 }
 
-static void test_numbers_are_given_once(void **state)
-{
-	struct ks_allocator a;
-	uint32_t number;
-
-	(void)state;
-	assert_int_equal(ks_allocator_init(&a, 100, 10, 0), 0);
-	assert_true(ks_allocator_take(&a, 105));
-	assert_false(ks_allocator_take(&a, 105));
-	assert_false(ks_allocator_take(&a, 99));
-	assert_false(ks_allocator_take(&a, 110));
-	for (int i = 0; i < 9; i++) {
-		assert_true(ks_allocator_take_any(&a, &number));
-		assert_int_not_equal(number, 105);
-	}
-	assert_false(ks_allocator_take_any(&a, &number));
-	ks_allocator_give_back(&a, 105);
-	assert_true(ks_allocator_take_any(&a, &number));
-	assert_int_equal(number, 105);
-	ks_allocator_fini(&a);
-}
-
-static void test_reserved_numbers_go_last(void **state)
-{
-	struct ks_allocator a;
-	uint32_t number;
-
-	(void)state;
-	assert_int_equal(ks_allocator_init(&a, 0, 8, 4), 0);
-	for (int i = 0; i < 4; i++) {
-		assert_true(ks_allocator_take_any(&a, &number));
-		assert_true(number >= 4);
-	}
-	assert_true(ks_allocator_take_any(&a, &number));
-	assert_true(number < 4);
-	ks_allocator_fini(&a);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,8 +89,6 @@ int main(void)
 		cmocka_unit_test(test_a_name_can_be_wrong_twice),
 		cmocka_unit_test(test_keys_have_one_prefix_at_most),
 		cmocka_unit_test(test_path_segments),
-		cmocka_unit_test(test_numbers_are_given_once),
-		cmocka_unit_test(test_reserved_numbers_go_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
