@@ -74,7 +74,8 @@ static void find_address(struct ks_membership *m)
 	const char *said = m->server->config->advertise_address;
 	struct ks_ip ip;
 
-	if ((said && ks_ip_parse(ks_str_from(said), &ip)) || ask_the_kernel(&ip))
+	/* Nobody else gets anywhere by a loopback address. */
+	if ((said && ks_ip_parse(ks_str_from(said), &ip) && !ks_ip_is_loopback(&ip)) || ask_the_kernel(&ip))
 		ks_ip_print(&ip, m->address);
 	else
 		ks_log(KS_LOG_WARN, "endpoints", "no advertiseAddress is given and none can be found: the kubernetes Service has no endpoints of this server");

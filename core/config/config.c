@@ -51,6 +51,7 @@ static const struct ks_section_key top_keys[] = {
 	{"advertiseAddress", KS_SECTION_TEXT, TOP(advertise_address), 0, 0},
 	{"serviceClusterIPRange", KS_SECTION_TEXT, TOP(service_cluster_ip_range), 0, 0},
 	{"serviceNodePortRange", KS_SECTION_TEXT, TOP(service_node_port_range), 0, 0},
+	{"eventTTL", KS_SECTION_DURATION, TOP(event_ttl_ms), 1000, 30ll * DAY_MS},
 	{"server", KS_SECTION_TREE, 0, 0, 0},
 	{"cache", KS_SECTION_TREE, 0, 0, 0},
 	{"authentication", KS_SECTION_TREE, 0, 0, 0},
@@ -65,6 +66,7 @@ static void set_defaults(struct ks_config *config)
 	config->log_level = KS_LOG_INFO;
 	config->service_cluster_ip_range = "10.0.0.0/16";
 	config->service_node_port_range = "30000-32767";
+	config->event_ttl_ms = 3600000;
 	config->server = (struct ks_config_server){
 		.bind_address = "127.0.0.1", .port = 6443, .max_streams = 250, .header_limit = 1 << 20, .body_limit = 3 << 20,
 		.request_timeout_ms = 60000, .watch_timeout_ms = 1800000, .idle_timeout_ms = 90000, .handshake_timeout_ms = 10000,
@@ -142,19 +144,34 @@ static bool is_wildcard(const char *address)
 	return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
 }
 
-static bool is_range_of_addresses(const char *text)
+/* The prefix lengths are those that leave something to give. */
+static bool is_one_range(const char *text, size_t n, bool *v6_r)
 {
-	const char *slash = strchr(text, '/');
-	char address[INET6_ADDRSTRLEN];
-	char *end;
+	char copy[INET6_ADDRSTRLEN + 4], *slash, *end;
 	long bits;
 
-	if (!slash || (size_t)(slash - text) >= sizeof(address) || slash[1] < '0' || slash[1] > '9')
+	if (n >= sizeof(copy))
 		return false;
-	memcpy(address, text, (size_t)(slash - text));
-	address[slash - text] = 0;
+	memcpy(copy, text, n);
+	copy[n] = 0;
+	slash = strchr(copy, '/');
+	if (!slash || slash[1] < '0' || slash[1] > '9')
+		return false;
+	*slash = 0;
 	bits = strtol(slash + 1, &end, 10);
-	return is_address(address) && *end == 0 && bits >= 8 && bits <= (strchr(address, ':') ? 126 : 30);
+	*v6_r = strchr(copy, ':');
+	return is_address(copy) && *end == 0 && bits >= (*v6_r ? 64 : 8) && bits <= (*v6_r ? 126 : 30);
+}
+
+/* One, or one of each family. */
+static bool is_range_of_addresses(const char *text)
+{
+	const char *comma = strchr(text, ',');
+	bool first, second;
+
+	if (!comma)
+		return is_one_range(text, strlen(text), &first);
+	return is_one_range(text, (size_t)(comma - text), &first) && is_one_range(comma + 1, strlen(comma + 1), &second) && first != second;
 }
 
 static bool is_range_of_ports(const char *text)
@@ -186,7 +203,7 @@ static void check_values(const struct ks_section_context *context, const struct 
 	check_text(context, server, "bindAddress", config->server.bind_address, is_address, "an IP address");
 	check_text(context, root, "advertiseAddress", config->advertise_address, is_address, "an IP address");
 	check_text(context, root, "serviceClusterIPRange", config->service_cluster_ip_range, is_range_of_addresses,
-		"a range of addresses such as 10.0.0.0/16");
+		"a range of addresses such as 10.0.0.0/16, or one of each family such as 10.0.0.0/16,fd00::/108");
 	check_text(context, root, "serviceNodePortRange", config->service_node_port_range, is_range_of_ports,
 		"a range of ports such as 30000-32767");
 	if (!config->advertise_address && !is_wildcard(config->server.bind_address))

@@ -61,8 +61,9 @@ struct ks_config {
 	int log_level;                     /* enum ks_log_level */
 	struct ks_config_server server;
 	const char *advertise_address;     /* of the `kubernetes` service's endpoint; the bind address by default, NULL when that is a wildcard */
-	const char *service_cluster_ip_range; /* 10.0.0.0/16 */
+	const char *service_cluster_ip_range; /* 10.0.0.0/16; or two of different families, separated by a comma: the first is the default */
 	const char *service_node_port_range;  /* 30000-32767 */
+	uint32_t event_ttl_ms;             /* how long Events are kept; 1h */
 	const char *const *plugin_directories; /* searched in order; none: the built-in one */
 	size_t n_plugin_directories;
 	uint32_t history_events;           /* cache; 0: its default */

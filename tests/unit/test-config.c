@@ -74,6 +74,19 @@ static void a_small_file_gets_defaults(void **state)
 	assert_int_equal(l.config->server.body_limit, 3 << 20);
 	assert_int_equal(l.config->server.request_timeout_ms, 60000);
 	assert_string_equal(l.config->service_cluster_ip_range, "10.0.0.0/16");
+	assert_int_equal(l.config->event_ttl_ms, 3600000);
+	unload(&l);
+}
+
+static void services_may_have_two_families(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	load(&l, HEAD SERVER LISTS "serviceClusterIPRange: 10.0.0.0/16,fd00::/108\neventTTL: 10m\n");
+	assert_int_equal(l.result, 0);
+	assert_string_equal(l.config->service_cluster_ip_range, "10.0.0.0/16,fd00::/108");
+	assert_int_equal(l.config->event_ttl_ms, 600000);
 	unload(&l);
 }
 
@@ -160,6 +173,10 @@ static void addresses_are_checked(void **state)
 	(void)state;
 	assert_refused(HEAD SERVER LISTS "advertiseAddress: here\n", ":7:19", "not an IP address");
 	assert_refused(HEAD SERVER LISTS "serviceClusterIPRange: 10.0.0.0/33\n", ":7:24", "not a range of addresses");
+	assert_refused(HEAD SERVER LISTS "serviceClusterIPRange: 10.0.0.0/16,10.1.0.0/16\n", ":7:24", "not a range of addresses");
+	assert_refused(HEAD SERVER LISTS "serviceClusterIPRange: 10.0.0.0/16,\n", ":7:24", "not a range of addresses");
+	assert_refused(HEAD SERVER LISTS "serviceClusterIPRange: fd00::/48\n", ":7:24", "not a range of addresses");
+	assert_refused(HEAD SERVER LISTS "eventTTL: 0s\n", ":7:11", "not between 1000");
 	assert_refused(HEAD SERVER LISTS "serviceNodePortRange: 5-3\n", ":7:23", "not a range of ports");
 }
 
@@ -293,6 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_small_file_gets_defaults),
+		cmocka_unit_test(services_may_have_two_families),
 		cmocka_unit_test(relative_paths_start_at_the_file),
 		cmocka_unit_test(relative_paths_start_at_the_state_directory),
 		cmocka_unit_test(entries_keep_their_order_and_names),

@@ -4,7 +4,7 @@
 #include "core/pipeline/resource/write.h"
 #include "core/registry/meta.h"
 
-enum { MOST_NAMES = 8, SETTLE_MS = 3000, EVENT_TTL_MS = 3600 * 1000 };
+enum { MOST_NAMES = 8, SETTLE_MS = 3000 };
 
 static enum ks_stage_result step_stored(struct ks_edit *w);
 static enum ks_stage_result step_settle(struct ks_edit *w);
@@ -100,7 +100,7 @@ static void start_call(struct ks_edit *w, struct ks_bytes *value, uint64_t expec
 	w->call.done = on_stored;
 	w->call.arg = w;
 	if (value && !strcmp(ks_schema_text(w->schema, w->schema->resources[w->storage].resource), "events"))
-		w->call.lease_until_ms = w->ctx.now_ms + EVENT_TTL_MS;
+		w->call.lease_until_ms = w->ctx.now_ms + w->ctx.config->event_ttl_ms;
 	ks_request_pin(w->request);
 	ks_store_write_start(w->store, &w->call);
 }
