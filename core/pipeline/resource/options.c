@@ -64,10 +64,8 @@ static int parse_int64(struct ks_arena *arena, struct ks_str text, int64_t *out_
 	return 0;
 }
 
-int ks_revision_parse(struct ks_arena *arena, struct ks_str text, uint64_t *out_r, const char **message_r)
+int ks_revision_of_object(struct ks_arena *arena, struct ks_str text, uint64_t *out_r, const char **message_r)
 {
-	const char *quoted, *why;
-	char *message;
 	int result;
 
 	*out_r = 0;
@@ -76,7 +74,17 @@ int ks_revision_parse(struct ks_arena *arena, struct ks_str text, uint64_t *out_
 	result = parse_digits(text, UINT64_MAX, out_r);
 	if (!result)
 		return 0;
-	why = refuse_number(arena, "ParseUint", text, result == -ERANGE);
+	*message_r = refuse_number(arena, "ParseUint", text, result == -ERANGE);
+	return -EINVAL;
+}
+
+int ks_revision_parse(struct ks_arena *arena, struct ks_str text, uint64_t *out_r, const char **message_r)
+{
+	const char *quoted, *why;
+	char *message;
+
+	if (!ks_revision_of_object(arena, text, out_r, &why))
+		return 0;
 	quoted = ks_quote(arena, text);
 	message = ks_arena_printf(arena, "resourceVersion: Invalid value: %s: %s", quoted ? quoted : "\"\"", why);
 	*message_r = message ? message : "out of memory";

@@ -46,7 +46,9 @@ int ks_list_options_parse(struct ks_request *request, bool watch, struct ks_list
 /* The same as a filter of the cache; `name` of a request for one object. */
 void ks_list_options_filter(const struct ks_request *request, const struct ks_list_options *options, struct ks_watch_filter *out_r);
 
-/* A resourceVersion: 0, or -EINVAL with *message_r in the words of the API server. An empty text is 0. */
+/* A resourceVersion of the query: 0, or -EINVAL with *message_r in the words of the API server. An empty text is 0. */
 int ks_revision_parse(struct ks_arena *arena, struct ks_str text, uint64_t *out_r, const char **message_r) __attribute__((warn_unused_result));
+/* The same of an object's metadata, which upstream refuses in fewer words. */
+int ks_revision_of_object(struct ks_arena *arena, struct ks_str text, uint64_t *out_r, const char **message_r) __attribute__((warn_unused_result));
 
 #endif

@@ -19,8 +19,8 @@ int ks_patch_negotiate(struct ks_request *request, struct ks_patch *out_r)
 	int at = ks_negotiate_type(&request->arena, ks_request_header(request, "content-type"), types, 4, &request->status);
 
 	memset(out_r, 0, sizeof(*out_r));
-	if (at < 0)
-		return request->status.code;
+	if (at < 0) /* upstream's router says so, which knows what each built-in kind takes */
+		return ks_status_generic(&request->status, &request->arena, 415, "", "", "", (struct ks_str){0}, "415: Unsupported Media Type");
 	out_r->kind = (enum ks_patch_kind)at;
 	return 0;
 }

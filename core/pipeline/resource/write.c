@@ -263,7 +263,7 @@ static int check_revision(struct ks_edit *w)
 	const char *message;
 	uint64_t asked;
 
-	if (ks_revision_parse(arena, text, &asked, &message))
+	if (ks_revision_of_object(arena, text, &asked, &message))
 		return ks_status_set(status, arena, 500, NULL, "%s", message);
 	if (!asked && (w->ctx.strategy->flags & KS_STRATEGY_NEEDS_REVISION)) {
 		ks_status_invalid(status, arena, ks_edit_group(w), ks_edit_resource(w), w->ctx.name);
