@@ -204,10 +204,11 @@ static void make_ready(struct ks_membership *m)
 	char now[KS_TIME_TEXT], body[512];
 
 	ks_time_print(ks_time_now(), false, now);
-	snprintf(body, sizeof(body), "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"\",\"lastTransitionTime\":\"%s\","
-		"\"message\":\"Kubernetes default Service CIDR is ready\"}]}}", now);
-	if (send_request(m, "PATCH", "application/merge-patch+json",
-		"/apis/networking.k8s.io/v1/servicecidrs/kubernetes/status?fieldManager=kubernetes-service-cidr-controller", ks_str_from(body)))
+	snprintf(body, sizeof(body), "{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"ServiceCIDR\",\"metadata\":{\"name\":\"kubernetes\"},\"status\":{"
+		"\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"%s\",\"message\":\"Kubernetes default Service CIDR is ready\"}]}}",
+		now);
+	if (send_request(m, "PATCH", "application/apply-patch+yaml",
+		"/apis/networking.k8s.io/v1/servicecidrs/kubernetes/status?fieldManager=kubernetes-service-cidr-controller&force=true", ks_str_from(body)))
 		m->failed = true;
 }
 

@@ -232,21 +232,29 @@ static void check_new_ranges(struct ks_check *c, const struct ks_path *path, con
 }
 
 /* A second family may be added; what is there stays. */
-static void check_range_update(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *before)
+static void check_range_update(
+	struct ks_check *c, const struct ks_path *path, const struct ks_value *object, const struct ks_value *spec, const struct ks_value *before)
 {
 	const struct ks_value *now = KS_IN_LIST(c, spec, "cidrs"), *had = KS_IN_LIST(c, before, "cidrs");
 	uint32_t n = ks_value_count(now), was = ks_value_count(had);
 
-	if (n == was) {
-		for (uint32_t i = 0; i < n; i++) {
-			struct ks_path item = ks_path_index(path, i);
+	if (n != was && !(was == 1 && n == 2)) {
+		const struct ks_value *said = ks_value_get(c->schema, spec, "cidrs");
 
-			if (!ks_value_equal(&now->items[i], &had->items[i]))
-				ks_err_invalid(c, &item, NULL, &now->items[i], "field is immutable");
-		}
+		if (!n && said && said->kind == KS_LIST)
+			ks_err_invalid_literal(c, path, NULL, "[]", "field is immutable");
+		else
+			ks_err_invalid_slot(c, path, NULL, spec, "cidrs", "field is immutable");
 		return;
 	}
-	ks_err_invalid_slot(c, path, NULL, spec, "cidrs", "field is immutable");
+	for (uint32_t i = 0; i < was; i++) {
+		struct ks_path item = ks_path_index(path, i);
+
+		if (!ks_value_equal(&now->items[i], &had->items[i]))
+			ks_err_invalid(c, &item, NULL, &now->items[i], "field is immutable");
+	}
+	if (n > was)
+		check_new_ranges(c, path, object, now);
 }
 
 void ks_validate_servicecidr(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old, struct ks_status *status)
@@ -262,5 +270,5 @@ void ks_validate_servicecidr(struct ks_registry_context *ctx, const struct ks_va
 		return;
 	}
 	before = ks_struct_in(&c, old, "spec");
-	check_range_update(&c, &path, &spec, &before);
+	check_range_update(&c, &path, object, &spec, &before);
 }
