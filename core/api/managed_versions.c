@@ -278,26 +278,26 @@ static int restore_all(struct pruning *p, struct ks_str first)
 	return result;
 }
 
-/* Brings back what the applier never had: it only lay inside of something that it had. */
-static int restore_dangling(struct pruning *p, const struct ks_manager *before, const struct ks_fieldset *last)
+/* Brings back what the applier never had: it only lay inside of something that it had. `from` is what was merged, in its version
+ * of last time: on its way through other versions it may have changed. */
+static int restore_dangling(struct pruning *p, const struct ks_value *from, const struct ks_manager *before, const struct ks_fieldset *last)
 {
 	struct ks_fieldset merged, pruned, gone;
 	int result = to_version(p->arena, p->op, &p->pruned, before->version, &p->pruned);
 
-	if (!result)
-		result = to_version(p->arena, p->op, &p->merged, before->version, &p->merged);
 	if (result)
 		return result;
-	if (!named_fields(p, &p->merged.object, &merged) || !named_fields(p, &p->pruned.object, &pruned) ||
+	if (!named_fields(p, from, &merged) || !named_fields(p, &p->pruned.object, &pruned) ||
 		!ks_fieldset_difference(p->arena, &merged, &pruned, &gone) || !ks_fieldset_intersection(p->arena, &gone, last, &gone))
 		return -ENOMEM;
-	return ks_typed_remove(p->arena, p->op->schema, &p->merged.object, &gone, &p->pruned.object) ? 0 : -ENOMEM;
+	return ks_typed_remove(p->arena, p->op->schema, from, &gone, &p->pruned.object) ? 0 : -ENOMEM;
 }
 
 int ks_managed_prune(struct ks_arena *arena, const struct ks_managed_op *op, struct ks_managers *managers, const struct ks_manager *self,
 	struct ks_manager *before, struct ks_value *merged)
 {
 	struct pruning p = {.arena = arena, .op = op, .managers = managers, .merged = {op->version, *merged}};
+	struct ks_value from;
 	struct ks_fieldset last;
 	int result = to_version(arena, op, &p.merged, before->version, &p.merged);
 
@@ -311,11 +311,12 @@ int ks_managed_prune(struct ks_arena *arena, const struct ks_managed_op *op, str
 	if (!ks_typed_named_members(arena, op->schema, p.merged.object.type, &before->set, &last))
 		return -ENOMEM;
 	p.pruned.version = before->version;
-	if (!ks_typed_remove(arena, op->schema, &p.merged.object, &last, &p.pruned.object))
+	from = p.merged.object;
+	if (!ks_typed_remove(arena, op->schema, &from, &last, &p.pruned.object))
 		return -ENOMEM;
 	result = restore_all(&p, before->version);
 	if (!result)
-		result = restore_dangling(&p, before, &last);
+		result = restore_dangling(&p, &from, before, &last);
 	if (!result)
 		result = to_version(arena, op, &p.pruned, op->version, &p.pruned);
 	if (!result)

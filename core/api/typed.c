@@ -103,6 +103,20 @@ const struct ks_value *ks_typed_slot(const struct ks_schema *s, const struct ks_
 	return zero;
 }
 
+bool ks_typed_is_empty(const struct ks_schema *s, const struct ks_value *v)
+{
+	struct ks_value zero;
+
+	if (!v || v->kind == KS_NULL)
+		return true;
+	if (v->kind != KS_STRUCT)
+		return (v->kind == KS_MAP || v->kind == KS_LIST) && v->n == 0;
+	for (uint16_t slot = 0; slot < s->types[v->type].n_fields; slot++)
+		if (ks_typed_slot(s, v, slot, &zero))
+			return false;
+	return true;
+}
+
 /* -- items of lists ------------------------------------------------------------------------------------------- */
 
 /* The default that the API documents for a field: a configuration may leave it unsaid. Of a plain field that is always written, that is its zero value. */

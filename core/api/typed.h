@@ -44,6 +44,8 @@ struct ks_shape ks_shape_of_field(const struct ks_schema *s, const struct ks_fie
 
 /* The value of a struct's slot as the walkers see it: NULL when it is missing. `zero` is filled with what a whole object has there unsaid. */
 const struct ks_value *ks_typed_slot(const struct ks_schema *s, const struct ks_value *v, uint16_t slot, struct ks_value *zero);
+/* Null, or a struct, map or list without parts; NULL too. */
+bool ks_typed_is_empty(const struct ks_schema *s, const struct ks_value *v);
 /* How an item of a SET or KEYED list is found again. 1, or 0 when it has no key (no scalar, no struct, no key field), or -ENOMEM. */
 int ks_typed_element(struct ks_arena *arena, const struct ks_schema *s, struct ks_shape list, const struct ks_value *item,
 	struct ks_path_element *out_r);

@@ -235,20 +235,6 @@ static void compare_lists(struct walk *w, struct ks_shape shape, const struct ks
 
 /* -- values --------------------------------------------------------------------------------------------------- */
 
-static bool is_empty(const struct ks_schema *s, const struct ks_value *v)
-{
-	struct ks_value zero;
-
-	if (!v || v->kind == KS_NULL)
-		return true;
-	if (v->kind != KS_STRUCT)
-		return v->n == 0;
-	for (uint16_t slot = 0; slot < s->types[v->type].n_fields; slot++)
-		if (ks_typed_slot(s, v, slot, &zero))
-			return false;
-	return true;
-}
-
 static bool is_container(const struct ks_value *v)
 {
 	return v && (v->kind == KS_MAP || v->kind == KS_STRUCT || v->kind == KS_LIST);
@@ -270,7 +256,7 @@ static void compare(struct walk *w, struct ks_shape shape, const struct ks_value
 {
 	enum ks_value_kind kind = is_container(r) ? r->kind : l ? l->kind : KS_NULL;
 
-	if (!is_granular(shape, l, r) || (is_empty(w->s, l) && is_empty(w->s, r))) {
+	if (!is_granular(shape, l, r) || (ks_typed_is_empty(w->s, l) && ks_typed_is_empty(w->s, r))) {
 		compare_leaf(w, l, r);
 		return;
 	}

@@ -12,11 +12,6 @@ struct walk {
 	const struct ks_schema *s;
 };
 
-static bool is_empty(const struct ks_value *v)
-{
-	return v->kind == KS_NULL || ((v->kind == KS_MAP || v->kind == KS_LIST) && !v->n);
-}
-
 /* -- merge ---------------------------------------------------------------------------------------------------- */
 
 static bool merge(struct walk *w, struct ks_shape shape, const struct ks_value *l, const struct ks_value *r, struct ks_value *out);
@@ -178,7 +173,7 @@ static bool merge_lists(struct walk *w, struct ks_shape shape, const struct ks_v
 /* `l` NULL: it is not there. */
 static bool merge(struct walk *w, struct ks_shape shape, const struct ks_value *l, const struct ks_value *r, struct ks_value *out)
 {
-	if (!l || is_empty(l) || shape.relation == KS_RELATION_LEAF || (l->kind != r->kind && r->kind != KS_NULL)) {
+	if (!l || ks_typed_is_empty(w->s, l) || shape.relation == KS_RELATION_LEAF || (l->kind != r->kind && r->kind != KS_NULL)) {
 		*out = *r;
 		return true;
 	}
@@ -187,7 +182,7 @@ static bool merge(struct walk *w, struct ks_shape shape, const struct ks_value *
 		return true;
 	}
 	/* To say nothing of the parts leaves them to those who say something. */
-	if (is_empty(r)) {
+	if (ks_typed_is_empty(w->s, r)) {
 		*out = *l;
 		return true;
 	}
@@ -207,16 +202,6 @@ bool ks_typed_merge(struct ks_arena *arena, const struct ks_schema *s, const str
 /* -- remove --------------------------------------------------------------------------------------------------- */
 
 static bool take_out(struct walk *w, struct ks_shape shape, const struct ks_value *v, const struct ks_fieldset *fields, struct ks_value *out);
-
-static bool has_slots(const struct ks_schema *s, const struct ks_value *v)
-{
-	struct ks_value zero;
-
-	for (uint16_t slot = 0; slot < v->n; slot++)
-		if (ks_typed_slot(s, v, slot, &zero))
-			return true;
-	return false;
-}
 
 static bool take_slots(struct walk *w, const struct ks_value *v, const struct ks_fieldset *fields, struct ks_value *out)
 {
@@ -303,7 +288,7 @@ static bool take_out(struct walk *w, struct ks_shape shape, const struct ks_valu
 	}
 	if (v->kind == KS_STRUCT) {
 		ok = take_slots(w, v, fields, out);
-		left = ok && has_slots(w->s, out);
+		left = ok && !ks_typed_is_empty(w->s, out);
 	} else {
 		ok = v->kind == KS_MAP ? take_members(w, shape, v, fields, out) : take_items(w, shape, v, fields, out);
 		left = ok && out->n;
