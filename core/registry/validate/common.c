@@ -14,11 +14,15 @@
 struct ks_value ks_struct_in(const struct ks_check *c, const struct ks_value *owner, const char *field)
 {
 	uint16_t slot = ks_schema_slot(c->schema, owner->type, field, strlen(field));
+	struct ks_value v;
 
 	if (slot == KS_NO_SLOT)
 		return (struct ks_value){.kind = KS_STRUCT, .type = owner->type};
-	if (slot < owner->n && owner->items[slot].kind == KS_STRUCT)
-		return owner->items[slot];
+	v = slot < owner->n ? owner->items[slot] : (struct ks_value){0};
+	if (v.kind == KS_ABSENT && v.flags & KS_VALUE_WAS_EMPTY && v.n)
+		v.kind = KS_STRUCT; /* of which only empty lists and maps were said */
+	if (v.kind == KS_STRUCT)
+		return v;
 	return (struct ks_value){.kind = KS_STRUCT, .type = ks_schema_field(c->schema, owner->type, slot)->type};
 }
 
