@@ -9,8 +9,8 @@
  * Refused are keys that repeat, texts that are no UTF-8, not-a-number and infinity, bignums, and simple values other
  * than false, true and null.
  *
- * libcbor reads and writes the heads of items. It is optional: without it ks_cbor_is_built() is false and nothing else
- * of this header may be called.
+ * libcbor reads and writes the heads of items. It is optional: in a build without it the feature gate can't be opened, and
+ * what is declared here only fails.
  */
 #ifndef KS_API_CBOR_H
 #define KS_API_CBOR_H
@@ -22,8 +22,6 @@
 #include "core/api/json.h"
 #include "core/api/value.h"
 #include "core/util/buf.h"
-
-bool ks_cbor_is_built(void);
 
 /* Lists and maps in each other, at most: as in JSON, for walkers of trees are recursive. */
 enum { KS_CBOR_MAX_DEPTH = 1000, KS_CBOR_MAX_PAIRS = 2097152 };
@@ -57,6 +55,7 @@ void ks_cbor_encode_object(const struct ks_schema *s, const struct ks_value *v, 
 void ks_cbor_add_map(struct ks_buf *out, size_t pairs);
 void ks_cbor_add_list(struct ks_buf *out, size_t items);
 void ks_cbor_add_int(struct ks_buf *out, int64_t value);
+void ks_cbor_add_null(struct ks_buf *out);
 void ks_cbor_add_text(struct ks_buf *out, struct ks_str text);
 
 /* An object in parts: pairs of `metadata` without resourceVersion, which end at `meta_n`, then the object's other pairs without

@@ -28,11 +28,6 @@ struct encoder {
 
 static void encode(struct encoder *e, uint16_t type, const struct ks_value *v);
 
-bool ks_cbor_is_built(void)
-{
-	return true;
-}
-
 /* -- heads ----------------------------------------------------------------------------------------------------- */
 
 typedef size_t (*head_writer)(size_t n, unsigned char *to, size_t room);
@@ -48,7 +43,7 @@ static void add_byte(struct ks_buf *out, uint8_t byte)
 	ks_buf_add_char(out, (char)byte);
 }
 
-static void add_null(struct ks_buf *out)
+void ks_cbor_add_null(struct ks_buf *out)
 {
 	add_byte(out, 0xe0 | KS_CBOR_NULL);
 }
@@ -139,7 +134,7 @@ static void add_bytes(struct ks_buf *out, const struct ks_value *v)
 	size_t n, bad;
 
 	if (v->kind != KS_STRING || !ks_base64_check(ks_value_str(v), &n, &canonical, &bad)) {
-		add_null(out);
+		ks_cbor_add_null(out);
 		return;
 	}
 	if (!ks_buf_reserve(out, HEAD_MOST))
@@ -218,7 +213,7 @@ static void encode_pair(struct encoder *e, const struct ks_field *field, const s
 	if (v && v->kind != KS_ABSENT)
 		encode(e, field->type, v);
 	else if (field->flags & KS_FIELD_POINTER)
-		add_null(e->out);
+		ks_cbor_add_null(e->out);
 	else
 		encode_zero(e, field->type);
 }
@@ -294,7 +289,7 @@ static void encode_zero(struct encoder *e, uint16_t type)
 		ks_cbor_add_text(e->out, KS_STR_LIT("0s"));
 		return;
 	default:
-		add_null(e->out);
+		ks_cbor_add_null(e->out);
 	}
 }
 
@@ -433,7 +428,7 @@ static void encode(struct encoder *e, uint16_t type, const struct ks_value *v)
 		encode_container(e, type, v);
 		return;
 	default:
-		add_null(e->out);
+		ks_cbor_add_null(e->out);
 	}
 }
 

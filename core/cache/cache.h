@@ -75,6 +75,15 @@ struct ks_proto_representation {
 };
 int ks_object_proto(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_proto_representation *out_r)
 	__attribute__((warn_unused_result));
+/* The same in CBOR: the pairs of metadata without resourceVersion (`meta_n` bytes), and behind them the object's other pairs without apiVersion and
+ * kind. */
+struct ks_cbor_representation {
+	struct ks_bytes *bytes;
+	uint32_t meta_n;
+	uint32_t n_meta, n_rest; /* pairs */
+};
+int ks_object_cbor(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_cbor_representation *out_r)
+	__attribute__((warn_unused_result));
 /* Decodes the object (storage version) into a tree, resourceVersion set. Texts may point into the object's bytes: hold a reference. */
 int ks_object_tree(const struct ks_object *object, const struct ks_schema *schema, struct ks_arena *arena, struct ks_value *out_r);
 /* Converter between served versions of a group, set once at start by the registry. Default: only apiVersion and kind differ. */

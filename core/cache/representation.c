@@ -5,17 +5,21 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/api/cbor.h"
 #include "core/api/json.h"
 #include "core/api/proto.h"
+
+enum form { FORM_JSON, FORM_PROTO, FORM_CBOR };
 
 /* One more version or form of an object, in a list that only grows: readers walk it without a lock, it goes with the object. */
 struct representation {
 	struct representation *next;
 	uint16_t resource;
-	bool is_proto;
+	uint8_t form; /* enum form */
 	union {
 		struct ks_representation r;
 		struct ks_proto_representation proto;
+		struct ks_cbor_representation cbor;
 	};
 };
 
@@ -56,9 +60,9 @@ static int convert(struct ks_arena *arena, const struct ks_schema *schema, uint1
 
 /* -- other versions and forms ----------------------------------------------------------------------------------- */
 
-static const struct representation *find(struct representation *list, uint16_t resource, bool is_proto)
+static const struct representation *find(struct representation *list, uint16_t resource, enum form form)
 {
-	while (list && (list->resource != resource || list->is_proto != is_proto))
+	while (list && (list->resource != resource || list->form != form))
 		list = list->next;
 	return list;
 }
@@ -96,6 +100,34 @@ static int encode_proto(const struct ks_schema *schema, const struct ks_value *r
 	return result;
 }
 
+static int encode_cbor(const struct ks_schema *schema, const struct ks_value *root, struct ks_cbor_representation *out_r)
+{
+	struct ks_cbor_split split;
+	struct ks_buf buf;
+	int result = -EINVAL;
+
+	ks_buf_init(&buf);
+	if (ks_cbor_encode_split(schema, root, &buf, &split)) {
+		*out_r = (struct ks_cbor_representation){.meta_n = (uint32_t)split.meta_n, .n_meta = split.n_meta, .n_rest = split.n_rest};
+		out_r->bytes = buf.failed || buf.len > UINT32_MAX ? NULL : ks_bytes_dup(buf.data, buf.len);
+		result = out_r->bytes ? 0 : -ENOMEM;
+	}
+	ks_buf_fini(&buf);
+	return result;
+}
+
+static int encode_form(const struct ks_schema *schema, const struct ks_value *root, struct representation *made)
+{
+	switch (made->form) {
+	case FORM_PROTO:
+		return encode_proto(schema, root, &made->proto);
+	case FORM_CBOR:
+		return encode_cbor(schema, root, &made->cbor);
+	default:
+		return encode(schema, root, &made->r);
+	}
+}
+
 static int make(const struct ks_object *object, const struct ks_schema *schema, struct representation *made)
 {
 	uint16_t type = schema->resources[object->resource].type;
@@ -109,14 +141,21 @@ static int make(const struct ks_object *object, const struct ks_schema *schema, 
 	if (!result && made->resource != object->resource)
 		result = convert(&arena, schema, object->resource, made->resource, &root);
 	if (!result)
-		result = made->is_proto ? encode_proto(schema, &root, &made->proto) : encode(schema, &root, &made->r);
+		result = encode_form(schema, &root, made);
 	ks_arena_fini(&arena);
 	return result;
 }
 
 static struct ks_bytes *bytes_of(const struct representation *representation)
 {
-	return representation->is_proto ? representation->proto.bytes : representation->r.bytes;
+	switch (representation->form) {
+	case FORM_PROTO:
+		return representation->proto.bytes;
+	case FORM_CBOR:
+		return representation->cbor.bytes;
+	default:
+		return representation->r.bytes;
+	}
 }
 
 /* Another thread may have made the same one meanwhile: the first stays. */
@@ -126,7 +165,7 @@ static const struct representation *publish(struct ks_object *object, struct rep
 	const struct representation *there;
 
 	do {
-		there = find(head, made->resource, made->is_proto);
+		there = find(head, made->resource, made->form);
 		if (there) {
 			ks_bytes_unref(bytes_of(made));
 			free(made);
@@ -138,19 +177,19 @@ static const struct representation *publish(struct ks_object *object, struct rep
 }
 
 /* The one that is there, or a new one. 0 or negative. */
-static int get(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, bool is_proto, const struct representation **out_r)
+static int get(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, enum form form, const struct representation **out_r)
 {
 	struct representation *made;
 	int result;
 
-	*out_r = find(atomic_load_explicit(&object->private_, memory_order_acquire), resource, is_proto);
+	*out_r = find(atomic_load_explicit(&object->private_, memory_order_acquire), resource, form);
 	if (*out_r)
 		return 0;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
 	made->resource = resource;
-	made->is_proto = is_proto;
+	made->form = (uint8_t)form;
 	result = make(object, schema, made);
 	if (result) {
 		free(made);
@@ -169,7 +208,7 @@ int ks_object_representation(struct ks_object *object, const struct ks_schema *s
 		*out_r = (struct ks_representation){object->json, object->rv_at, object->rv_comma};
 		return 0;
 	}
-	result = get(object, schema, resource, false, &there);
+	result = get(object, schema, resource, FORM_JSON, &there);
 	if (!result)
 		*out_r = there->r;
 	return result;
@@ -178,10 +217,20 @@ int ks_object_representation(struct ks_object *object, const struct ks_schema *s
 int ks_object_proto(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_proto_representation *out_r)
 {
 	const struct representation *there;
-	int result = get(object, schema, resource, true, &there);
+	int result = get(object, schema, resource, FORM_PROTO, &there);
 
 	if (!result)
 		*out_r = there->proto;
+	return result;
+}
+
+int ks_object_cbor(struct ks_object *object, const struct ks_schema *schema, uint16_t resource, struct ks_cbor_representation *out_r)
+{
+	const struct representation *there;
+	int result = get(object, schema, resource, FORM_CBOR, &there);
+
+	if (!result)
+		*out_r = there->cbor;
 	return result;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/config/entries.h"
+#include "core/config/features_read.h"
 #include "core/config/section.h"
 #include "core/util/log.h"
 
@@ -52,6 +53,7 @@ static const struct ks_section_key top_keys[] = {
 	{"serviceClusterIPRange", KS_SECTION_TEXT, TOP(service_cluster_ip_range), 0, 0},
 	{"serviceNodePortRange", KS_SECTION_TEXT, TOP(service_node_port_range), 0, 0},
 	{"eventTTL", KS_SECTION_DURATION, TOP(event_ttl_ms), 1000, 30ll * DAY_MS},
+	{"featureGates", KS_SECTION_TREE, 0, 0, 0},
 	{"server", KS_SECTION_TREE, 0, 0, 0},
 	{"cache", KS_SECTION_TREE, 0, 0, 0},
 	{"authentication", KS_SECTION_TREE, 0, 0, 0},
@@ -64,6 +66,7 @@ static const struct ks_section_key top_keys[] = {
 static void set_defaults(struct ks_config *config)
 {
 	config->log_level = KS_LOG_INFO;
+	ks_features_default(&config->features);
 	config->service_cluster_ip_range = "10.0.0.0/16";
 	config->service_node_port_range = "30000-32767";
 	config->event_ttl_ms = 3600000;
@@ -217,12 +220,15 @@ static int read_sections(const struct ks_section_context *context, const struct 
 	struct ks_config *config = context->config;
 	const struct ks_yaml_node *server = ks_yaml_get(root, "server");
 	const struct ks_yaml_node *cache = ks_yaml_get(root, "cache");
+	const struct ks_yaml_node *features = ks_yaml_get(root, "featureGates");
 	int result = ks_section_read(context, root, "the configuration", top_keys, config);
 
 	if (result == 0 && server)
 		result = ks_section_read(context, server, "server", server_keys, &config->server);
 	if (result == 0 && cache)
 		result = ks_section_read(context, cache, "cache", cache_keys, config);
+	if (result == 0 && features)
+		ks_features_read(context, features, &config->features);
 	for (int stage = 0; result == 0 && stage < KS_N_STAGES; stage++)
 		result = ks_config_read_entries(context, root, (enum ks_stage)stage);
 	return result;

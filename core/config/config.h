@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/config/features.h"
 #include "core/config/problems.h"
 #include "core/config/yaml_tree.h"
 
@@ -59,6 +60,7 @@ struct ks_config {
 	const char *file;                  /* as given */
 	const char *state_directory;       /* absolute; relative paths in the file are taken from it. The file's folder by default */
 	int log_level;                     /* enum ks_log_level */
+	struct ks_features features;       /* read at start alone */
 	struct ks_config_server server;
 	const char *advertise_address;     /* of the `kubernetes` service's endpoint; the bind address by default, NULL when that is a wildcard */
 	const char *service_cluster_ip_range; /* 10.0.0.0/16; or two of different families, separated by a comma: the first is the default */

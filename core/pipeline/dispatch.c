@@ -7,6 +7,7 @@
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
 
+#define NOT_ACCEPTABLE "406: Not Acceptable\n\nAvailable representations: "
 #define TYPES "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 #define STREAM_TYPES "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
@@ -45,14 +46,21 @@ enum ks_stage_result ks_no_method(struct ks_request *request, const char *allow)
 
 bool ks_check_accept(struct ks_request *request, bool stream)
 {
-	static const char *const types[] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"};
+	static const char *const types[] = {
+		"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor", "application/cbor-seq"};
+	bool cbor = ks_request_has_feature(request, KS_FEATURE_CBOR);
+	size_t n = !cbor ? 3 : stream ? 5 : 4;
 
-	if (request->inner || ks_accepts(ks_request_header_view(request, "accept"), types, sizeof(types) / sizeof(*types)))
+	if (request->inner || ks_accepts(ks_request_header_view(request, "accept"), types, n))
 		return true;
-	if (stream)
-		(void)refuse(request, 406, "NotAcceptable", "406: Not Acceptable\n\nAvailable representations: " TYPES ", " STREAM_TYPES);
+	if (cbor && stream)
+		(void)refuse(request, 406, "NotAcceptable", NOT_ACCEPTABLE TYPES ", application/cbor, " STREAM_TYPES ", application/cbor-seq");
+	else if (cbor)
+		(void)refuse(request, 406, "NotAcceptable", NOT_ACCEPTABLE TYPES ", application/cbor");
+	else if (stream)
+		(void)refuse(request, 406, "NotAcceptable", NOT_ACCEPTABLE TYPES ", " STREAM_TYPES);
 	else
-		(void)refuse(request, 406, "NotAcceptable", "406: Not Acceptable\n\nAvailable representations: " TYPES);
+		(void)refuse(request, 406, "NotAcceptable", NOT_ACCEPTABLE TYPES);
 	return false;
 }
 

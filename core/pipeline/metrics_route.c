@@ -64,6 +64,18 @@ static void write_own(void *arg, struct ks_buf *out)
 		"kubernetes_build_info{git_version=\"" KS_KUBERNETES_VERSION "\",major=\"1\",minor=\"36\"} 1\n");
 }
 
+static void write_features(void *arg, struct ks_buf *out)
+{
+	const struct ks_server_state *server = arg;
+
+	if (!server->config)
+		return;
+	ks_buf_add_str(out, "# HELP kubernetes_feature_enabled Feature gates, and which are open.\n# TYPE kubernetes_feature_enabled gauge\n");
+	for (int i = 0; i < KS_N_FEATURES; i++)
+		ks_buf_printf(out, "kubernetes_feature_enabled{name=\"%s\",stage=\"%s\"} %d\n", ks_feature_name((enum ks_feature)i),
+			ks_feature_stage((enum ks_feature)i), server->config->features.on[i]);
+}
+
 static void write_plugins(void *arg, struct ks_buf *out)
 {
 	const struct ks_server_state *server = arg;
@@ -79,5 +91,6 @@ int ks_metrics_routes(struct ks_server_state *server)
 
 	rc = rc ? rc : ks_metrics_add_source(server->metrics, write_objects, server);
 	rc = rc ? rc : ks_metrics_add_source(server->metrics, write_plugins, server);
+	rc = rc ? rc : ks_metrics_add_source(server->metrics, write_features, server);
 	return rc ? rc : ks_metrics_add_source(server->metrics, write_own, server);
 }

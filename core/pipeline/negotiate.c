@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#define ONLY "only the following media types are accepted: "
 #define TYPES "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 #define STREAM_TYPES "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
@@ -25,13 +26,20 @@ static const struct form {
 	{"json", KS_MEDIA_JSON, true},
 	{"yaml", KS_MEDIA_YAML, false},
 	{"vnd.kubernetes.protobuf", KS_MEDIA_PROTOBUF, true},
+	{"cbor", KS_MEDIA_CBOR, true},
 };
+
+/* The last one is there only behind its gate. */
+static size_t count_forms(unsigned allowed)
+{
+	return sizeof(forms) / sizeof(*forms) - !(allowed & KS_ALLOW_CBOR);
+}
 
 const char *ks_media_name(const struct ks_media *media)
 {
-	if (media->format == KS_MEDIA_PROTOBUF)
-		return "application/vnd.kubernetes.protobuf";
-	return media->format == KS_MEDIA_YAML ? "application/yaml" : "application/json";
+	static const char *const names[] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"};
+
+	return names[media->format];
 }
 
 static struct ks_str trim(struct ks_str s)
@@ -157,7 +165,7 @@ static bool conversion_allowed(const struct conversion *c, unsigned allowed, str
 		media->as = KS_AS_PARTIAL;
 	else if (meta && (allowed & KS_ALLOW_PARTIAL) && ks_str_is(c->kind, "PartialObjectMetadataList"))
 		media->as = KS_AS_PARTIAL_LIST;
-	else if ((allowed & KS_ALLOW_DISCOVERY) && media->format != KS_MEDIA_PROTOBUF && ks_str_is(c->group, "apidiscovery.k8s.io") && ks_str_is(c->kind, "APIGroupDiscoveryList") &&
+	else if ((allowed & KS_ALLOW_DISCOVERY) && media->format <= KS_MEDIA_YAML && ks_str_is(c->group, "apidiscovery.k8s.io") && ks_str_is(c->kind, "APIGroupDiscoveryList") &&
 		(ks_str_is(c->version, "v2") || ks_str_is(c->version, "v2beta1")))
 		media->as = KS_AS_DISCOVERY;
 	else
@@ -204,7 +212,7 @@ static bool choose(struct ks_str accept, unsigned allowed, struct ks_media *medi
 	}
 	n = parse_accept(accept, clauses);
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < sizeof(forms) / sizeof(*forms); k++)
+		for (size_t k = 0; k < count_forms(allowed); k++)
 			if (range_covers(&clauses[i], &forms[k]) && accept_form(clauses[i].parameters, &forms[k], allowed, media))
 				return true;
 	return false;
@@ -214,12 +222,12 @@ int ks_negotiate(struct ks_arena *arena, struct ks_str accept, unsigned allowed,
 {
 	struct ks_media media;
 	bool found = choose(accept, allowed, &media);
-	bool stream = allowed & KS_ALLOW_WATCH;
+	bool stream = allowed & KS_ALLOW_WATCH, cbor = allowed & KS_ALLOW_CBOR;
 
 	if (found && stream && media.format == KS_MEDIA_YAML)
-		return ks_status_set(status, arena, 406, "NotAcceptable", "only the following media types are accepted: " STREAM_TYPES);
+		return ks_status_set(status, arena, 406, "NotAcceptable", ONLY STREAM_TYPES "%s", cbor ? ", application/cbor-seq" : "");
 	if (!found)
-		return ks_status_set(status, arena, 406, "NotAcceptable", "only the following media types are accepted: " TYPES);
+		return ks_status_set(status, arena, 406, "NotAcceptable", ONLY TYPES "%s", cbor ? ", application/cbor" : "");
 	*media_r = media;
 	return 0;
 }
@@ -294,20 +302,21 @@ int ks_negotiate_type(struct ks_arena *arena, struct ks_str content_type, const 
 	return -1;
 }
 
-int ks_negotiate_body(struct ks_arena *arena, struct ks_str content_type, enum ks_media_format *format_r, struct ks_status *status)
+int ks_negotiate_body(struct ks_arena *arena, struct ks_str content_type, unsigned allowed, enum ks_media_format *format_r, struct ks_status *status)
 {
-	static const char *const types[] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"};
+	static const char *const types[] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"};
+	size_t n = count_forms(allowed);
 	char type[128];
 
 	*format_r = KS_MEDIA_JSON;
 	if (content_type.n == 0)
 		return 0;
 	if (media_type(content_type, type, sizeof(type)))
-		for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		for (size_t i = 0; i < n; i++)
 			if (strcmp(type, types[i]) == 0) {
 				*format_r = (enum ks_media_format)i;
 				return 0;
 			}
 	return ks_status_set(status, arena, 415, "UnsupportedMediaType",
-		"the body of the request was in an unknown format - accepted media types include: %s", joined(arena, types, 3));
+		"the body of the request was in an unknown format - accepted media types include: %s", joined(arena, types, n));
 }

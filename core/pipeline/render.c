@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <yaml.h>
 
+#include "core/api/cbor.h"
 #include "core/api/json.h"
 #include "core/api/proto.h"
 #include "core/pipeline/yaml_scalar.h"
@@ -227,7 +228,7 @@ int ks_render_yaml(struct ks_str json, struct ks_buf *out)
 	return rc;
 }
 
-/* -- protobuf -------------------------------------------------------------------------------------------------- */
+/* -- by the kind ----------------------------------------------------------------------------------------------- */
 
 /* 0 when there is none. */
 static uint16_t type_of(const struct ks_schema *schema, struct ks_str api_version, struct ks_str kind)
@@ -242,7 +243,7 @@ static uint16_t type_of(const struct ks_schema *schema, struct ks_str api_versio
 	}
 	/* The oldest kinds of discovery name no version. */
 	found = ks_schema_find_kind(schema, group, api_version.n ? version : KS_STR_LIT("v1"), kind);
-	return found && ks_proto_has(schema, found->type) ? found->type : 0;
+	return found ? found->type : 0;
 }
 
 int ks_render_proto(const struct ks_schema *schema, struct ks_str json, struct ks_buf *out)
@@ -257,12 +258,30 @@ int ks_render_proto(const struct ks_schema *schema, struct ks_str json, struct k
 	ks_arena_init(&arena, 0);
 	rc = ks_json_peek_kind(&arena, json.p, json.n, &api_version, &kind, &message);
 	type = rc == 0 ? type_of(schema, api_version, kind) : 0;
-	if (rc == 0 && type == 0)
+	if (rc == 0 && (type == 0 || !ks_proto_has(schema, type)))
 		rc = -ENOTSUP;
 	if (rc == 0)
 		rc = ks_json_decode(&arena, schema, type, KS_DECODE_BORROW, json.p, json.n, &root, NULL, &message);
 	if (rc == 0)
 		ks_proto_encode_object(schema, &root, out);
+	ks_arena_fini(&arena);
+	return rc == 0 && out->failed ? -ENOMEM : rc;
+}
+
+int ks_render_cbor(const struct ks_schema *schema, struct ks_str json, struct ks_buf *out)
+{
+	struct ks_str api_version, kind;
+	const char *message;
+	struct ks_arena arena;
+	struct ks_value root;
+	int rc;
+
+	ks_arena_init(&arena, 0);
+	rc = ks_json_peek_kind(&arena, json.p, json.n, &api_version, &kind, &message);
+	if (rc == 0)
+		rc = ks_json_decode(&arena, schema, type_of(schema, api_version, kind), KS_DECODE_BORROW, json.p, json.n, &root, NULL, &message);
+	if (rc == 0)
+		ks_cbor_encode_object(schema, &root, out);
 	ks_arena_fini(&arena);
 	return rc == 0 && out->failed ? -ENOMEM : rc;
 }

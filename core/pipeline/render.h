@@ -26,4 +26,8 @@ int ks_render_yaml(struct ks_str json, struct ks_buf *out) __attribute__((warn_u
  * -ENOMEM. */
 int ks_render_proto(const struct ks_schema *schema, struct ks_str json, struct ks_buf *out) __attribute__((warn_unused_result));
 
+/* The object in CBOR, with the tag of self-described CBOR; types by its own apiVersion and kind, where they name one. 0, -EINVAL when it is no JSON,
+ * -ENOMEM. */
+int ks_render_cbor(const struct ks_schema *schema, struct ks_str json, struct ks_buf *out) __attribute__((warn_unused_result));
+
 #endif

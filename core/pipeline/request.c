@@ -45,9 +45,26 @@ struct ks_str ks_request_query(struct ks_request *request, const char *key)
 	return ks_query_get(&request->query, key);
 }
 
+bool ks_request_has_feature(const struct ks_request *request, enum ks_feature feature)
+{
+	return request->server->config && request->server->config->features.on[feature];
+}
+
+/* KS_ALLOW_CBOR where its gate is open. */
+static unsigned cbor_allowed(const struct ks_request *request)
+{
+	return ks_request_has_feature(request, KS_FEATURE_CBOR) ? KS_ALLOW_CBOR : 0;
+}
+
+int ks_request_negotiate_body(struct ks_request *request, enum ks_media_format *format_r)
+{
+	return ks_negotiate_body(&request->arena, ks_request_header(request, "content-type"), cbor_allowed(request), format_r, &request->status);
+}
+
 int ks_request_negotiate(struct ks_request *request, unsigned allowed)
 {
-	int rc = ks_negotiate(&request->arena, ks_request_header(request, "accept"), allowed, &request->media, &request->status);
+	int rc = ks_negotiate(
+		&request->arena, ks_request_header(request, "accept"), allowed | cbor_allowed(request), &request->media, &request->status);
 	struct ks_str agent, pretty;
 
 	if (rc != 0)

@@ -26,6 +26,7 @@
 #include "core/api/selector.h"
 #include "core/api/status.h"
 #include "core/api/value.h"
+#include "core/config/features.h"
 #include "core/net/http.h"
 #include "core/pipeline/negotiate.h"
 #include "core/pipeline/query.h"
@@ -141,6 +142,10 @@ struct ks_str ks_request_header(struct ks_request *request, const char *name);
 enum ks_stage_result ks_request_need_body(struct ks_request *request);
 /* Chooses the answer's form from Accept (see negotiate.h) into request->media. 0, or the code that was set in request->status. */
 int ks_request_negotiate(struct ks_request *request, unsigned allowed) __attribute__((warn_unused_result));
+/* The form of the body, by Content-Type. 0, or 415 set in `status`. */
+int ks_request_negotiate_body(struct ks_request *request, enum ks_media_format *format_r) __attribute__((warn_unused_result));
+/* Is the feature's gate open? */
+bool ks_request_has_feature(const struct ks_request *request, enum ks_feature feature);
 
 /* -- life ------------------------------------------------------------------------------------------------------- */
 

@@ -238,6 +238,8 @@ static int render(struct ks_request *request, struct ks_str json, struct ks_buf 
 		return ks_render_yaml(json, out);
 	if (request->media.format == KS_MEDIA_PROTOBUF)
 		return ks_render_proto(request->server->schema, json, out);
+	if (request->media.format == KS_MEDIA_CBOR)
+		return ks_render_cbor(request->server->schema, json, out);
 	ks_render_pretty(json, out);
 	return out->failed ? -ENOMEM : 0;
 }

@@ -146,6 +146,48 @@ static void the_first_store_takes_everything(void **state)
 	unload(&l);
 }
 
+static bool cbor_is_on(const char *gates)
+{
+	struct loaded l;
+	char text[512];
+	bool on;
+
+	snprintf(text, sizeof(text), HEAD SERVER LISTS "featureGates: %s\n", gates);
+	load(&l, text);
+	if (l.result != 0)
+		fail_msg("%s", l.problems.text.data);
+	on = l.config->features.on[KS_FEATURE_CBOR];
+	unload(&l);
+	return on;
+}
+
+static void feature_gates_are_off_until_they_are_opened(void **state)
+{
+	(void)state;
+	assert_false(cbor_is_on("{}"));
+	assert_false(cbor_is_on("{CBORServingAndStorage: false}"));
+	assert_false(cbor_is_on("{AllBeta: true}"));
+	assert_false(cbor_is_on("{CBORServingAndStorage: false, AllAlpha: true}"));
+	assert_string_equal(ks_feature_name(KS_FEATURE_CBOR), "CBORServingAndStorage");
+	assert_string_equal(ks_feature_stage(KS_FEATURE_CBOR), "ALPHA");
+#ifdef KS_HAVE_CBOR
+	assert_true(cbor_is_on("{CBORServingAndStorage: true}"));
+	assert_true(cbor_is_on("{AllAlpha: true}"));
+#else
+	assert_false(cbor_is_on("{AllAlpha: true}"));
+	assert_refused(HEAD SERVER LISTS "featureGates: {CBORServingAndStorage: true}\n", ":7:16", "the server was built without libcbor");
+#endif
+}
+
+static void feature_gates_are_checked(void **state)
+{
+	(void)state;
+	assert_refused(HEAD SERVER LISTS "featureGates: {Cbor: true}\n", ":7:16", "unrecognized feature gate: Cbor");
+	assert_refused(HEAD SERVER LISTS "featureGates: {CBORServingAndStorage: maybe}\n", ":7:39", "invalid value of CBORServingAndStorage");
+	assert_refused(HEAD SERVER LISTS "featureGates: {AllAlpha: [true]}\n", ":7:26", "invalid value of AllAlpha");
+	assert_refused(HEAD SERVER LISTS "featureGates: [CBORServingAndStorage]\n", ":7:15", "names and values are expected");
+}
+
 static void an_unknown_key_is_named_with_a_likely_one(void **state)
 {
 	(void)state;
@@ -315,6 +357,8 @@ int main(void)
 		cmocka_unit_test(relative_paths_start_at_the_state_directory),
 		cmocka_unit_test(entries_keep_their_order_and_names),
 		cmocka_unit_test(the_first_store_takes_everything),
+		cmocka_unit_test(feature_gates_are_off_until_they_are_opened),
+		cmocka_unit_test(feature_gates_are_checked),
 		cmocka_unit_test(an_unknown_key_is_named_with_a_likely_one),
 		cmocka_unit_test(a_key_may_not_stand_twice),
 		cmocka_unit_test(numbers_are_checked),

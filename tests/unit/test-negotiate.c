@@ -46,6 +46,33 @@ static void test_formats(void **state)
 	assert_true(media.pretty);
 }
 
+static void test_cbor_behind_its_gate(void **state)
+{
+	enum ks_media_format format;
+
+	(void)state;
+	assert_int_equal(negotiate("application/cbor", 0), 406);
+	assert_string_equal(status.message, "only the following media types are accepted: application/json, application/yaml, "
+		"application/vnd.kubernetes.protobuf");
+	assert_int_equal(negotiate("application/cbor, application/json;q=0.1", 0), 0);
+	assert_int_equal(media.format, KS_MEDIA_JSON);
+	assert_int_equal(negotiate("application/cbor, application/json;q=0.1", KS_ALLOW_CBOR), 0);
+	assert_int_equal(media.format, KS_MEDIA_CBOR);
+	assert_string_equal(ks_media_name(&media), "application/cbor");
+	assert_int_equal(negotiate("*/*", KS_ALLOW_CBOR), 0);
+	assert_int_equal(media.format, KS_MEDIA_JSON);
+	assert_int_equal(negotiate("application/cbor;stream=watch", KS_ALLOW_CBOR | KS_ALLOW_WATCH), 0);
+	assert_int_equal(negotiate("application/cbor;as=Table;g=meta.k8s.io;v=v1", KS_ALLOW_CBOR | KS_ALLOW_TABLE), 0);
+	assert_int_equal(media.as, KS_AS_TABLE);
+	assert_int_equal(negotiate("application/cbor;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", KS_ALLOW_CBOR | KS_ALLOW_DISCOVERY), 406);
+	assert_int_equal(negotiate("application/yaml", KS_ALLOW_CBOR | KS_ALLOW_WATCH), 406);
+	assert_string_equal(status.message, "only the following media types are accepted: application/json;stream=watch, "
+		"application/vnd.kubernetes.protobuf;stream=watch, application/cbor-seq");
+	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("application/cbor"), 0, &format, &status), 415);
+	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("application/cbor"), KS_ALLOW_CBOR, &format, &status), 0);
+	assert_int_equal(format, KS_MEDIA_CBOR);
+}
+
 static void test_quality(void **state)
 {
 	(void)state;
@@ -110,12 +137,12 @@ static void test_bodies(void **state)
 	enum ks_media_format format;
 
 	(void)state;
-	assert_int_equal(ks_negotiate_body(&arena, ks_str_from(""), &format, &status), 0);
-	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("application/json;charset=utf-8"), &format, &status), 0);
+	assert_int_equal(ks_negotiate_body(&arena, ks_str_from(""), 0, &format, &status), 0);
+	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("application/json;charset=utf-8"), 0, &format, &status), 0);
 	assert_int_equal(format, KS_MEDIA_JSON);
-	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("Application/YAML"), &format, &status), 0);
+	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("Application/YAML"), 0, &format, &status), 0);
 	assert_int_equal(format, KS_MEDIA_YAML);
-	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("text/plain"), &format, &status), 415);
+	assert_int_equal(ks_negotiate_body(&arena, ks_str_from("text/plain"), 0, &format, &status), 415);
 	assert_string_equal(status.message,
 		"the body of the request was in an unknown format - accepted media types include: application/json, "
 		"application/yaml, application/vnd.kubernetes.protobuf");
@@ -247,6 +274,25 @@ static void test_protobuf(void **state)
 	ks_buf_fini(&out);
 }
 
+#ifdef KS_HAVE_CBOR
+static void test_cbor(void **state)
+{
+	static const char status_bytes[] = "\xd9\xd9\xf7\xa4\x44" "code\x19\x01\x94\x44kind\x46Status\x48metadata\xa0\x4a" "apiVersion\x42v1";
+	struct ks_buf out;
+
+	(void)state;
+	ks_buf_init(&out);
+	assert_int_equal(ks_render_cbor(&ks_schema_builtin, KS_STR_LIT("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":404}"), &out), 0);
+	assert_int_equal(out.len, sizeof(status_bytes) - 1);
+	assert_memory_equal(out.data, status_bytes, out.len);
+	ks_buf_clear(&out);
+	assert_int_equal(ks_render_cbor(&ks_schema_builtin, KS_STR_LIT("{\"kind\":\"Nobody\",\"a\":1.0}"), &out), 0);
+	assert_memory_equal(out.data, "\xd9\xd9\xf7\xa2\x41" "a\xf9\x3c\x00\x44kind\x46Nobody", out.len);
+	assert_int_equal(ks_render_cbor(&ks_schema_builtin, KS_STR_LIT("{\"kind\":\"Pod\",\"apiVersion\":\"v1\""), &out), -EINVAL);
+	ks_buf_fini(&out);
+}
+#endif
+
 /* In parts, the output of which grows. */
 static void test_gzip(void **state)
 {
@@ -305,6 +351,10 @@ int main(void)
 		cmocka_unit_test(test_quality),
 		cmocka_unit_test(test_protobuf_of_other_kinds),
 		cmocka_unit_test(test_protobuf),
+		cmocka_unit_test(test_cbor_behind_its_gate),
+#ifdef KS_HAVE_CBOR
+		cmocka_unit_test(test_cbor),
+#endif
 		cmocka_unit_test(test_gzip),
 		cmocka_unit_test(test_not_acceptable),
 		cmocka_unit_test(test_other_kinds),

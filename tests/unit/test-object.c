@@ -282,6 +282,29 @@ static void protobuf_is_made_once(void **state)
 	ks_object_unref(o);
 }
 
+#ifdef KS_HAVE_CBOR
+static void cbor_is_made_once(void **state)
+{
+	static const char text[] = "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"y\"}},\"data\":{\"k\":\"v\"}}";
+	static const char pairs[] = "\x44name\x41" "a\x46labels\xa1\x41x\x41y" "\x44" "data\xa1\x41k\x41v";
+	struct ks_object *o = from_text(help_resource("", "v1", "configmaps"), text);
+	struct ks_cbor_representation first, second;
+	struct ks_proto_representation other;
+
+	(void)state;
+	assert_int_equal(ks_object_cbor(o, &ks_schema_builtin, o->resource, &first), 0);
+	assert_int_equal(first.bytes->len, sizeof(pairs) - 1);
+	assert_memory_equal(first.bytes->data, pairs, sizeof(pairs) - 1);
+	assert_int_equal(first.meta_n, 19);
+	assert_int_equal(first.n_meta, 2);
+	assert_int_equal(first.n_rest, 1);
+	assert_int_equal(ks_object_proto(o, &ks_schema_builtin, o->resource, &other), 0);
+	assert_int_equal(ks_object_cbor(o, &ks_schema_builtin, o->resource, &second), 0);
+	assert_ptr_equal(first.bytes, second.bytes);
+	ks_object_unref(o);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +320,9 @@ int main(void)
 		cmocka_unit_test(another_stored_version_is_normalised),
 		cmocka_unit_test(filters_match),
 		cmocka_unit_test(protobuf_is_made_once),
+#ifdef KS_HAVE_CBOR
+		cmocka_unit_test(cbor_is_made_once),
+#endif
 	};
 
 	return cmocka_run_group_tests_name("object", tests, NULL, NULL);

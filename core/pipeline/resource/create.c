@@ -13,7 +13,7 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 	enum ks_media_format format;
 	enum ks_stage_result body;
 
-	if (ks_negotiate_body(&w->request->arena, ks_request_header(w->request, "content-type"), &format, &w->request->status))
+	if (ks_request_negotiate_body(w->request, &format))
 		return KS_STAGE_FAILED;
 	body = ks_request_need_body(w->request);
 	if (body != KS_STAGE_NEXT)

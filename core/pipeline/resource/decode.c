@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "core/api/cbor.h"
 #include "core/api/proto.h"
 #include "core/api/quote.h"
 #include "core/api/yaml.h"
@@ -23,8 +24,8 @@ struct body {
 	struct ks_str api_version, kind;
 };
 
-/* What a body may be whose type has no form in protobuf. */
-static const char *const structured[] = {"application/json", "application/yaml"};
+/* What a body may be whose type has no form in protobuf; the last one behind its gate. */
+static const char *const structured[] = {"application/json", "application/yaml", "application/cbor"};
 
 /* The beginning of the body, for messages: as it is when it looks like JSON, else in hexadecimal. */
 static const char *summary(struct ks_request *request)
@@ -222,11 +223,11 @@ static int read_proto_kind(struct body *b)
 {
 	struct ks_proto_envelope envelope;
 	const char *message = "";
+	size_t n = ks_request_has_feature(b->request, KS_FEATURE_CBOR) ? 3 : 2;
 	int result = 0;
 
 	if (!ks_proto_has(b->schema, b->schema->resources[b->resource].type))
-		result = ks_negotiate_type(&b->request->arena, (struct ks_str){0}, structured, sizeof(structured) / sizeof(*structured),
-			&b->request->status);
+		result = ks_negotiate_type(&b->request->arena, (struct ks_str){0}, structured, n, &b->request->status);
 	if (result < 0)
 		return 415;
 	result = ks_proto_open(b->arena, b->request->body, &envelope, &message);
@@ -240,6 +241,16 @@ static int read_proto_kind(struct body *b)
 	return 0;
 }
 
+static int read_cbor_kind(struct body *b)
+{
+	const char *message = "";
+	int result = ks_cbor_peek_kind(b->arena, b->request->body, &b->api_version, &b->kind, &message);
+
+	if (result == -ENOMEM)
+		return out_of_memory(b->request);
+	return result ? refuse_unrecognized(b, "unable to determine group/version/kind: ", message) : 0;
+}
+
 static int read_kind(struct body *b, bool strict)
 {
 	switch (b->format) {
@@ -247,6 +258,8 @@ static int read_kind(struct body *b, bool strict)
 		return read_yaml_kind(b, strict);
 	case KS_MEDIA_PROTOBUF:
 		return read_proto_kind(b);
+	case KS_MEDIA_CBOR:
+		return read_cbor_kind(b);
 	case KS_MEDIA_JSON:
 		break;
 	}
@@ -265,6 +278,8 @@ static int decode_object(struct body *b, bool strict, struct ks_value *out_r)
 		result = ks_value_convert(b->arena, b->schema, type, flags, &b->raw, out_r, errors, &message);
 	else if (b->format == KS_MEDIA_PROTOBUF)
 		result = ks_proto_decode(b->arena, b->schema, type, KS_PROTO_COPY, b->message, out_r, &message);
+	else if (b->format == KS_MEDIA_CBOR)
+		result = ks_cbor_decode(b->arena, b->schema, type, flags, b->request->body, out_r, errors, &message);
 	else
 		result = ks_json_decode(b->arena, b->schema, type, flags, b->request->body.p, b->request->body.n, out_r, errors, &message);
 	if (result == -ENOMEM)
@@ -335,7 +350,7 @@ int ks_body_decode(struct ks_request *request, struct ks_arena *arena, uint16_t 
 	struct body b = {.request = request, .schema = request->server->schema, .arena = arena, .resource = resource};
 	bool strict = fields != KS_FIELDS_IGNORE && !quiet;
 	char *why;
-	int code = ks_negotiate_body(&request->arena, ks_request_header(request, "content-type"), &b.format, &request->status);
+	int code = ks_request_negotiate_body(request, &b.format);
 
 	if (!code)
 		code = read_kind(&b, strict);

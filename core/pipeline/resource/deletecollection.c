@@ -138,7 +138,7 @@ static enum ks_stage_result answer_list(struct ks_edit *w)
 		ks_edit_out_of_memory(w);
 		return KS_STAGE_FAILED;
 	}
-	if (form.proto)
+	if (ks_list_form_measures(&form))
 		ks_request_respond_formed(w->request, 200, NULL, 0, chunk.pieces, chunk.n);
 	else
 		ks_request_respond_object(w->request, 200, NULL, 0, chunk.pieces, chunk.n);

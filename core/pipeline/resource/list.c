@@ -4,7 +4,7 @@
  * Lists: a walk over a frozen state, encoded by putting pieces together. What is small goes
  * out whole; what is large is streamed, a bounded part at a time, and the worker is given
  * back between the parts. A list with a limit is gathered first, because its token and the
- * count of what remains stand before the items; one in protobuf, too, whose length does.
+ * count of what remains stand before the items; one in protobuf or CBOR, too, whose length or number does.
  */
 #include <stdlib.h>
 
@@ -201,7 +201,7 @@ static struct ks_object *next_object(struct list *l, uint32_t *budget)
 
 static bool is_pretty(const struct list *l)
 {
-	return !l->form.proto && l->request->media.format == KS_MEDIA_JSON && l->request->media.pretty;
+	return l->request->media.format == KS_MEDIA_JSON && l->request->media.pretty;
 }
 
 /* Compressing and indenting take longer than copying: in smaller parts, and from the first moment when it is called for. */
@@ -219,7 +219,7 @@ static bool is_large(struct list *l)
 /* Can parts be sent as they are made? */
 static bool can_stream(const struct list *l)
 {
-	return l->request->stream && (l->form.proto || l->request->media.format == KS_MEDIA_JSON);
+	return l->request->stream && (l->form.proto || l->form.cbor || l->request->media.format == KS_MEDIA_JSON);
 }
 
 /* What was gathered, indented when people read it. False when out of memory. */
@@ -250,7 +250,9 @@ static bool compress(struct list *l, bool last)
 		return true;
 	ks_buf_init(&out);
 	for (size_t i = 0; good && i < l->chunk.n; i++)
-		good = ks_gzip_write(l->gzip, ks_str_of(l->chunk.pieces[i].data, l->chunk.pieces[i].len), last && i + 1 == l->chunk.n, &out) == 0;
+		good = ks_gzip_write(l->gzip, ks_str_of(l->chunk.pieces[i].data, l->chunk.pieces[i].len), false, &out) == 0;
+	if (good && last) /* there may be nothing behind the last item */
+		good = ks_gzip_write(l->gzip, (struct ks_str){0}, true, &out) == 0;
 	ks_chunk_fini(&l->chunk);
 	if (good)
 		ks_chunk_add(&l->chunk, out.data, out.len);
@@ -273,7 +275,7 @@ static enum ks_stage_result end_of_items(struct list *l)
 		ks_chunk_taken(&l->chunk);
 		return KS_STAGE_ANSWERED;
 	}
-	if (l->form.proto)
+	if (ks_list_form_measures(&l->form))
 		ks_request_respond_formed(l->request, 200, NULL, 0, l->chunk.pieces, l->chunk.n);
 	else
 		ks_request_respond_object(l->request, 200, NULL, 0, l->chunk.pieces, l->chunk.n);

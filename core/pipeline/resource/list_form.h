@@ -15,7 +15,8 @@ struct ks_list_form {
 	struct ks_table *table; /* NULL: it is none */
 	bool any; /* there was an item */
 	bool proto; /* in protobuf: the head has to know how long the items are */
-	size_t items_n; /* bytes of the items that were measured */
+	bool cbor; /* in CBOR: it has to know how many there are */
+	size_t items_n; /* bytes (CBOR: number) of the items that were measured */
 };
 
 /* By what was negotiated. 0, or the code set in request->status. */
@@ -24,7 +25,7 @@ void ks_list_form_close(struct ks_list_form *form);
 /* Does every item have to be measured before the head is written? */
 static inline bool ks_list_form_measures(const struct ks_list_form *form)
 {
-	return form->proto;
+	return form->proto || form->cbor;
 }
 /* Makes beforehand what measuring the object would make, in a moment when there is time. */
 void ks_list_form_prepare(const struct ks_request *request, uint16_t resource, struct ks_object *object);

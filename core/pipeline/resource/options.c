@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "core/api/cbor.h"
 #include "core/api/json.h"
 #include "core/api/proto.h"
 #include "core/api/quote.h"
@@ -274,6 +275,12 @@ static int decode_delete_body(struct ks_request *request, enum ks_media_format f
 		result = ks_proto_open(&request->arena, request->body, &envelope, message_r);
 		return result ? result : ks_proto_decode(&request->arena, s, type, KS_PROTO_COPY, envelope.raw, out_r, message_r);
 	}
+	if (format == KS_MEDIA_CBOR) {
+		result = ks_cbor_peek_kind(&request->arena, request->body, &version, &kind, message_r);
+		if (result == -EINVAL)
+			*message_r = ks_arena_printf(&request->arena, "unable to determine group/version/kind: %s", *message_r);
+		return result ? result : ks_cbor_decode(&request->arena, s, type, 0, request->body, out_r, NULL, message_r);
+	}
 	result = ks_json_peek_kind(&request->arena, request->body.p, request->body.n, &version, &kind, message_r);
 	if (result == -EINVAL)
 		*message_r = ks_arena_printf(&request->arena, "couldn't get version/kind; json parse error: %s", *message_r);
@@ -287,7 +294,7 @@ static int decode_delete_options(struct ks_request *request, struct ks_value *ou
 	enum ks_media_format format = KS_MEDIA_JSON;
 	const char *message = NULL;
 	struct ks_str kind;
-	int code = ks_negotiate_body(&request->arena, ks_request_header(request, "content-type"), &format, &request->status);
+	int code = ks_request_negotiate_body(request, &format);
 	int result;
 
 	if (code)

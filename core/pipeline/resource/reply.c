@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/api/cbor.h"
 #include "core/api/json.h"
 #include "core/api/metadata_only.h"
 #include "core/api/proto.h"
+#include "core/pipeline/resource/cbor_form.h"
 #include "core/pipeline/resource/printing.h"
 #include "core/pipeline/resource/proto_form.h"
 #include "core/pipeline/server.h"
@@ -55,11 +57,22 @@ static enum ks_stage_result reply_partial(struct ks_request *request, int code, 
 	return KS_STAGE_ANSWERED;
 }
 
-/* In protobuf, which Tables don't come in. */
-static enum ks_stage_result reply_proto(struct ks_request *request, int code, struct ks_object *object, uint16_t resource, uint64_t revision)
+static int add_proto(struct ks_chunk *chunk, const struct ks_schema *schema, struct ks_object *object, uint16_t resource, uint64_t revision,
+	const struct ks_proto_kind *kind, bool partial)
 {
-	bool partial = request->media.as == KS_AS_PARTIAL;
 	struct ks_proto_shown shown;
+	int result = ks_proto_show(object, schema, resource, revision, partial, &shown);
+
+	if (result == 0)
+		ks_proto_add_object(&shown, kind, chunk);
+	return result;
+}
+
+/* In protobuf or CBOR, from bytes in that form. */
+static enum ks_stage_result reply_binary(struct ks_request *request, int code, struct ks_object *object, uint16_t resource, uint64_t revision)
+{
+	const struct ks_schema *schema = request->server->schema;
+	bool partial = request->media.as == KS_AS_PARTIAL;
 	struct ks_proto_kind kind;
 	struct ks_chunk chunk;
 
@@ -67,10 +80,10 @@ static enum ks_stage_result reply_proto(struct ks_request *request, int code, st
 	if (partial)
 		ks_proto_kind_partial(request->media.as_version, false, &kind);
 	else
-		ks_proto_kind_of(request->server->schema, resource, &kind);
-	if (ks_proto_show(object, request->server->schema, resource, revision, partial, &shown) == 0)
-		ks_proto_add_object(&shown, &kind, &chunk);
-	else
+		ks_proto_kind_of(schema, resource, &kind);
+	if (request->media.format == KS_MEDIA_CBOR)
+		ks_cbor_add_tag(&chunk);
+	if ((request->media.format == KS_MEDIA_CBOR ? ks_cbor_add_object : add_proto)(&chunk, schema, object, resource, revision, &kind, partial))
 		chunk.failed = true;
 	if (!ks_chunk_seal(&chunk)) {
 		ks_chunk_fini(&chunk);
@@ -92,8 +105,8 @@ enum ks_stage_result ks_reply_object(struct ks_request *request, int code, struc
 		return KS_STAGE_FAILED;
 	if (request->media.as == KS_AS_TABLE)
 		return ks_printing_reply_object(request, code, object, resource, revision);
-	if (request->media.format == KS_MEDIA_PROTOBUF)
-		return reply_proto(request, code, object, resource, revision);
+	if (request->media.format == KS_MEDIA_PROTOBUF || request->media.format == KS_MEDIA_CBOR)
+		return reply_binary(request, code, object, resource, revision);
 	if (request->media.as == KS_AS_PARTIAL)
 		return reply_partial(request, code, object, resource, revision);
 	text = malloc(48);
@@ -109,13 +122,13 @@ enum ks_stage_result ks_reply_object(struct ks_request *request, int code, struc
 	return KS_STAGE_ANSWERED;
 }
 
-static enum ks_stage_result reply_tree_proto(struct ks_request *request, int code, const struct ks_value *tree)
+static enum ks_stage_result reply_tree_binary(struct ks_request *request, int code, const struct ks_value *tree)
 {
 	struct ks_piece piece;
 	struct ks_buf buf;
 
 	ks_buf_init(&buf);
-	ks_proto_encode_object(request->server->schema, tree, &buf);
+	(request->media.format == KS_MEDIA_CBOR ? ks_cbor_encode_object : ks_proto_encode_object)(request->server->schema, tree, &buf);
 	if (buf.failed) {
 		ks_buf_fini(&buf);
 		ks_status_internal(&request->status, &request->arena, "out of memory");
@@ -134,8 +147,8 @@ enum ks_stage_result ks_reply_tree(struct ks_request *request, int code, const s
 		return KS_STAGE_FAILED;
 	if (request->media.as == KS_AS_TABLE)
 		return ks_printing_reply_tree(request, code, tree);
-	if (request->media.as == KS_AS_OBJECT && request->media.format == KS_MEDIA_PROTOBUF)
-		return reply_tree_proto(request, code, tree);
+	if (request->media.as == KS_AS_OBJECT && (request->media.format == KS_MEDIA_PROTOBUF || request->media.format == KS_MEDIA_CBOR))
+		return reply_tree_binary(request, code, tree);
 	ks_buf_init(&buf);
 	if (request->media.as == KS_AS_PARTIAL) {
 		ks_buf_printf(&buf, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/%.*s\",\"metadata\":", (int)request->media.as_version.n,

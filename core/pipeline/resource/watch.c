@@ -11,6 +11,7 @@
 
 #include "core/api/json.h"
 #include "core/pipeline/render.h"
+#include "core/pipeline/resource/cbor_form.h"
 #include "core/pipeline/resource/options.h"
 #include "core/pipeline/resource/printing.h"
 #include "core/pipeline/resource/proto_form.h"
@@ -33,7 +34,7 @@ struct watch {
 	char as_version[16];
 	struct ks_table *table;          /* events are told as tables; NULL: not */
 	bool as_list;                    /* a list was asked for: no event can be told so */
-	bool proto;                      /* frames in protobuf */
+	bool proto, cbor;                /* frames in protobuf, in CBOR */
 	struct ks_proto_kind kind;       /* of their objects */
 	uint64_t asked;
 	struct ks_revision_wait wait;
@@ -85,17 +86,32 @@ static int add_proto_event(struct watch *w, struct ks_chunk *chunk, const char *
 	return 0;
 }
 
+static int add_cbor_event(struct watch *w, struct ks_chunk *chunk, const char *type, struct ks_object *object, uint64_t revision)
+{
+	ks_cbor_add_event_head(type, chunk);
+	ks_cbor_add_tag(chunk);
+	return ks_cbor_add_object(chunk, w->schema, object, w->resource, revision, &w->kind, w->form == KS_FORM_PARTIAL);
+}
+
+static void add_rendered(struct watch *w, struct ks_chunk *chunk, const char *type, struct ks_str json)
+{
+	struct ks_buf out;
+
+	ks_buf_init(&out);
+	chunk->failed |= (w->cbor ? ks_render_cbor : ks_render_proto)(w->schema, json, &out) != 0;
+	if (w->cbor)
+		ks_cbor_add_event_head(type, chunk);
+	else
+		ks_proto_add_event_head(type, out.len, chunk);
+	ks_chunk_add(chunk, out.data, out.len);
+	ks_buf_fini(&out);
+}
+
 /* An event with an object that is there as JSON. */
 static void add_json(struct watch *w, struct ks_chunk *chunk, const char *type, struct ks_str json)
 {
-	struct ks_buf proto;
-
-	if (w->proto) {
-		ks_buf_init(&proto);
-		chunk->failed |= ks_render_proto(w->schema, json, &proto) != 0;
-		ks_proto_add_event_head(type, proto.len, chunk);
-		ks_chunk_add(chunk, proto.data, proto.len);
-		ks_buf_fini(&proto);
+	if (w->proto || w->cbor) {
+		add_rendered(w, chunk, type, json);
 		return;
 	}
 	ks_chunk_add_text(chunk, "{\"type\":\"");
@@ -103,6 +119,27 @@ static void add_json(struct watch *w, struct ks_chunk *chunk, const char *type, 
 	ks_chunk_add_text(chunk, "\",\"object\":");
 	ks_chunk_add(chunk, json.p, json.n);
 	ks_chunk_add_text(chunk, "}\n");
+}
+
+/* As a Table, which is made as JSON. */
+static int add_cbor_table(struct watch *w, struct ks_chunk *chunk, const char *type, struct ks_object *object, uint64_t revision)
+{
+	struct ks_chunk table;
+	struct ks_buf json;
+	int result;
+
+	ks_chunk_init(&table);
+	ks_buf_init(&json);
+	result = ks_printing_event(w->table, object, revision, &table);
+	chunk->failed |= !ks_chunk_seal(&table);
+	for (size_t i = 0; i < table.n; i++)
+		ks_buf_add(&json, table.pieces[i].data, table.pieces[i].len);
+	chunk->failed |= json.failed;
+	if (!result && !chunk->failed)
+		add_rendered(w, chunk, type, ks_buf_str(&json));
+	ks_buf_fini(&json);
+	ks_chunk_fini(&table);
+	return result;
 }
 
 /* One line or frame. 0 or negative. */
@@ -114,6 +151,8 @@ static int add_event(struct watch *w, struct ks_chunk *chunk, const char *type, 
 		return -EINVAL;
 	if (w->proto)
 		return add_proto_event(w, chunk, type, object, revision);
+	if (w->cbor)
+		return w->table ? add_cbor_table(w, chunk, type, object, revision) : add_cbor_event(w, chunk, type, object, revision);
 	ks_chunk_add_text(chunk, "{\"type\":\"");
 	ks_chunk_add_text(chunk, type);
 	ks_chunk_add_text(chunk, "\",\"object\":");
@@ -434,6 +473,8 @@ static enum ks_stage_result no_memory(struct ks_request *request)
 
 static const char *content_type(const struct watch *w)
 {
+	if (w->cbor)
+		return "application/cbor-seq";
 	return w->proto ? "application/vnd.kubernetes.protobuf;stream=watch" : "application/json";
 }
 
@@ -506,6 +547,7 @@ static struct watch *new_watch(struct ks_request *request)
 	if (request->media.as_version.n < sizeof(w->as_version))
 		memcpy(w->as_version, request->media.as_version.p ? request->media.as_version.p : "", request->media.as_version.n);
 	w->proto = request->media.format == KS_MEDIA_PROTOBUF;
+	w->cbor = request->media.format == KS_MEDIA_CBOR;
 	if (w->form == KS_FORM_PARTIAL)
 		ks_proto_kind_partial(ks_str_from(w->as_version), false, &w->kind);
 	else
