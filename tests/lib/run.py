@@ -145,7 +145,7 @@ class Run:
 
     STAGES = [
         ("packages", 270, packages), ("build", 180, build), ("unit", 120, unit), ("corpora", 30, corpora), ("abi", 30, abi),
-        ("golden", 150, golden_stage), ("clients", 180, clients), ("sanitize", 360, sanitize), ("threads", 180, threads),
+        ("golden", 150, golden_stage), ("clients", 240, clients), ("sanitize", 360, sanitize), ("threads", 180, threads),
         ("dist", 240, dist), ("crash", 60, crash),
     ]
 
