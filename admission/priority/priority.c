@@ -180,12 +180,14 @@ static int set_priority(const struct priority *p, const struct ks_admit *call, c
 
 static int set_policy(const struct priority *p, const struct ks_admit *call, const struct class_ *c)
 {
-	struct ks_view given = call->host->values->string(call->host->values->get(call->request->object, p->policy));
+	const struct ks_value_ops *values = call->host->values;
+	struct ks_val value = values->get(call->request->object, p->policy);
+	struct ks_view given = values->string(value);
 	const char *policy = c->never ? "Never" : "PreemptLowerPriority";
 
 	if (!c->has_policy)
 		return KS_DONE;
-	if (given.n && !ks_view_is(given, policy))
+	if (values->kind(value) > KS_VAL_NULL && !ks_view_is(given, policy)) /* also "" */
 		return ks_admit_deny(call,
 			"the string value of PreemptionPolicy (%.*s) must not be provided in pod spec; priority admission controller computed %s "
 			"from the given PriorityClass name",

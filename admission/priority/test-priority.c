@@ -54,6 +54,7 @@ static void a_pod_may_not_say_otherwise(void **state)
 	assert_string_equal(new_pod(*state, "{\"spec\":{\"preemptionPolicy\":\"Never\"}}"),
 		"the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission controller computed "
 		"PreemptLowerPriority from the given PriorityClass name");
+	assert_has(new_pod(*state, "{\"spec\":{\"preemptionPolicy\":\"\"}}"), "PreemptionPolicy () must not be provided");
 	assert_has(new_pod(*state, "{\"spec\":{\"priority\":0,\"preemptionPolicy\":\"PreemptLowerPriority\"}}"), "\"priority\":0");
 }
 

@@ -3,6 +3,7 @@
 /* Kinds that need a few lines each: volumes, policies, definitions, limits. */
 #include <ctype.h>
 
+#include "core/api/uid.h"
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
 #include "core/registry/validate/kinds.h"
@@ -248,11 +249,17 @@ static bool limitrange_defaults(struct ks_registry_context *ctx, struct ks_value
 	return true;
 }
 
-/* One that has no name gets a unique one. */
+/* One that has no name gets a unique one, which is not its uid. */
 static void limitrange_create(struct ks_registry_context *ctx, struct ks_value *range)
 {
-	if (!ks_meta_text(ctx->schema, range, "name").n)
-		ks_meta_set_text(ctx->arena, ctx->schema, range, "name", ks_meta_text(ctx->schema, range, "uid"));
+	char name[KS_UID_TEXT];
+	const char *copy;
+
+	if (ks_meta_text(ctx->schema, range, "name").n || ks_uid_new(name))
+		return; /* without a name it is refused */
+	copy = ks_arena_dup(ctx->arena, name, KS_UID_TEXT - 1);
+	if (copy)
+		ks_meta_set_text(ctx->arena, ctx->schema, range, "name", ks_str_of(copy, KS_UID_TEXT - 1));
 }
 
 const struct ks_strategy ks_strategy_limitranges = {
