@@ -168,9 +168,9 @@ static void keep_allocated(struct ks_registry_context *ctx, struct ks_value *ser
 
 static int service_allocate(struct ks_registry_context *ctx, struct ks_value *service, const struct ks_value *old, struct ks_status *status)
 {
-	match_addresses(ctx, service, old);
 	if (old)
 		keep_allocated(ctx, service, old);
+	match_addresses(ctx, service, old);
 	return ks_service_allocate(ctx, service, old, status);
 }
 
@@ -224,10 +224,26 @@ static void service_prepare_create(struct ks_registry_context *ctx, struct ks_va
 	ks_kit_struct(ctx, service, "status.loadBalancer");
 }
 
+/* The balancer is given up in the background; the object says so at once. Its status is shared with the old object. */
+static void forget_balancer(struct ks_registry_context *ctx, struct ks_value *service)
+{
+	const struct ks_value *status = ks_kit_at(ctx, service, "status");
+	struct ks_value copy;
+
+	if (!ks_kit_list(ctx, service, "status.loadBalancer.ingress") || !ks_value_copy(ctx->arena, status, &copy) ||
+		!ks_kit_set(ctx, service, "status", copy))
+		return;
+	ks_kit_clear(ctx, service, "status.loadBalancer");
+	ks_kit_struct(ctx, service, "status.loadBalancer");
+}
+
 static void service_prepare_update(struct ks_registry_context *ctx, struct ks_value *service, const struct ks_value *old)
 {
-	if (!ctx->subresource.n)
-		drop_what_the_type_has_not(ctx, service, old);
+	if (ctx->subresource.n)
+		return;
+	drop_what_the_type_has_not(ctx, service, old);
+	if (!ks_service_is_type(ctx, service, "LoadBalancer"))
+		forget_balancer(ctx, service);
 }
 
 /* -- validation --------------------------------------------------------------------------------------------------- */
