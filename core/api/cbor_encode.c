@@ -70,9 +70,12 @@ void ks_cbor_add_int(struct ks_buf *out, int64_t value)
 
 void ks_cbor_add_text(struct ks_buf *out, struct ks_str text)
 {
-	if (!ks_buf_reserve(out, HEAD_MOST + text.n))
+	if (out->cap - out->len < HEAD_MOST + text.n && !ks_buf_reserve(out, HEAD_MOST + text.n))
 		return;
-	out->len += cbor_encode_bytestring_start(text.n, (unsigned char *)out->data + out->len, HEAD_MOST);
+	if (text.n < 24)
+		out->data[out->len++] = (char)(KS_CBOR_BYTES << 5 | text.n);
+	else
+		out->len += cbor_encode_bytestring_start(text.n, (unsigned char *)out->data + out->len, HEAD_MOST);
 	if (text.n)
 		memcpy(out->data + out->len, text.p, text.n);
 	out->len += text.n;

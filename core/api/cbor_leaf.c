@@ -316,6 +316,10 @@ static bool decode_time(struct ks_cbor_decoder *d, struct ks_str text, bool micr
 			out->kind = KS_NULL;
 		return true;
 	}
+	if (text.n == (micro ? sizeof("2006-01-02T15:04:05.000000Z") : sizeof("2006-01-02T15:04:05Z")) - 1 && text.p[text.n - 1] == 'Z') {
+		*out = ks_value_from_str(text);
+		return true;
+	}
 	return keep_text(d, canonical, ks_time_print(time, micro, canonical), text, out);
 }
 

@@ -253,6 +253,21 @@ static bool check_head(struct ks_cbor_reader *r, const struct ks_cbor_head *head
 	return true;
 }
 
+/* What most items are: short texts, lists and maps, small numbers. False: it is something else. */
+static bool next_short(struct ks_cbor_reader *r, struct ks_cbor_head *head)
+{
+	uint8_t first = *r->p, major = first >> 5, n = first & 0x1f;
+
+	if (n > 23 || major >= KS_CBOR_TAG || ((major == KS_CBOR_BYTES || major == KS_CBOR_TEXT) && r->end - r->p <= n))
+		return false;
+	head->major = major;
+	head->value = n;
+	if (major == KS_CBOR_BYTES || major == KS_CBOR_TEXT)
+		head->bytes = ks_str_of((const char *)r->p + 1, n), r->p += n;
+	r->p++;
+	return true;
+}
+
 bool ks_cbor_next(struct ks_cbor_reader *r, struct ks_cbor_head *head)
 {
 	struct cbor_decoder_result result;
@@ -260,6 +275,8 @@ bool ks_cbor_next(struct ks_cbor_reader *r, struct ks_cbor_head *head)
 	*head = (struct ks_cbor_head){0};
 	if (r->p == r->end)
 		return ks_cbor_fail(r, cut_short);
+	if (next_short(r, head))
+		return true;
 	if (is_unassigned(*r->p))
 		return next_unassigned(r, head);
 	result = cbor_stream_decode(r->p, (size_t)(r->end - r->p), &callbacks, head);

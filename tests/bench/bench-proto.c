@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Microseconds that a Pod of about 3 KiB costs to decode and to encode: in protobuf, and in JSON. */
+/* Microseconds that a Pod of about 3 KiB costs to decode and to encode: in JSON, in protobuf, and in CBOR. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "core/api/cbor.h"
 #include "core/api/json.h"
 #include "core/api/proto.h"
 #include "tests/bench/pod.h"
@@ -37,6 +38,16 @@ static int decode_proto(struct ks_arena *arena, uint16_t type, struct ks_str dat
 	return ks_proto_decode(arena, &ks_schema_builtin, type, 0, data, v, &message);
 }
 
+#ifdef KS_HAVE_CBOR
+static int decode_cbor(struct ks_arena *arena, uint16_t type, struct ks_str data, struct ks_value *v)
+{
+	struct ks_strict_errors strict = {0};
+	const char *message;
+
+	return ks_cbor_decode(arena, &ks_schema_builtin, type, KS_DECODE_BORROW | KS_DECODE_STRICT, data, v, &strict, &message);
+}
+#endif
+
 static double time_decoder(decoder decode, uint16_t type, struct ks_str data)
 {
 	struct ks_arena arena;
@@ -66,6 +77,11 @@ static double time_encoder(encoder encode, const struct ks_value *v, struct ks_b
 	return (now() - start) / ROUNDS;
 }
 
+static void show(const char *name, size_t bytes, double decoded, double encoded)
+{
+	printf("pod in %s, %zu bytes: decode %.2f us, encode %.2f us, both %.2f us\n", name, bytes, decoded, encoded, decoded + encoded);
+}
+
 int main(void)
 {
 	uint16_t type = ks_schema_find_type(&ks_schema_builtin, "io.k8s.api.core.v1.Pod");
@@ -84,10 +100,13 @@ int main(void)
 	proto_encoded = time_encoder(ks_proto_encode, &v, &message);
 	json_decoded = time_decoder(decode_json, type, json);
 	proto_decoded = time_decoder(decode_proto, type, ks_buf_str(&message));
-	printf("pod in JSON, %zu bytes: decode %.2f us, encode %.2f us, both %.2f us\n", json.n, json_decoded, json_encoded,
-		json_decoded + json_encoded);
-	printf("pod in protobuf, %zu bytes: decode %.2f us, encode %.2f us, both %.2f us\n", message.len, proto_decoded, proto_encoded,
-		proto_decoded + proto_encoded);
+	show("JSON", json.n, json_decoded, json_encoded);
+	show("protobuf", message.len, proto_decoded, proto_encoded);
+#ifdef KS_HAVE_CBOR
+	double cbor_encoded = time_encoder(ks_cbor_encode_object, &v, &message);
+
+	show("CBOR", message.len, time_decoder(decode_cbor, type, ks_buf_str(&message)), cbor_encoded);
+#endif
 	ks_buf_fini(&out);
 	ks_buf_fini(&message);
 	ks_arena_fini(&arena);
