@@ -413,6 +413,33 @@ static void test_broken_metadata_has_no_end(void **state)
 	assert_int_equal(ks_metadata_end(KS_STR_LIT(""), 0), 0);
 }
 
+/* A column has the description of its own row. */
+static void test_columns_have_descriptions(void **state)
+{
+	static const char texts[] = "\0of the second column";
+	uint32_t *offsets = calloc(ks_schema_builtin.n_columns, sizeof(*offsets));
+	struct ks_descriptions descriptions = {.columns = offsets, .texts = texts};
+	struct ks_schema described = ks_schema_builtin;
+	uint16_t pods = find("/v1/pods");
+	struct ks_buf out;
+	const char *second;
+
+	(void)state;
+	assert_non_null(offsets);
+	offsets[ks_schema_builtin.resources[pods].first_column + 1] = 1;
+	described.descriptions = &descriptions;
+	ks_buf_init(&out);
+	ks_table_columns(&described, pods, &out);
+	ks_buf_add_char(&out, '\0');
+	assert_false(out.failed);
+	second = strstr(out.data, "\"name\":\"Ready\"");
+	assert_non_null(second);
+	assert_ptr_equal(strstr(second, "\"description\":\"of the second column\""), strstr(second, "\"description\""));
+	assert_null(strstr(strstr(second, "of the second") + 1, "of the second"));
+	ks_buf_fini(&out);
+	free(offsets);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_flow_schemas_come_in_the_order_of_matching),
 		cmocka_unit_test(test_include_object_has_three_values),
 		cmocka_unit_test(test_ages_have_two_or_three_figures),
+		cmocka_unit_test(test_columns_have_descriptions),
 		cmocka_unit_test(test_broken_metadata_has_no_end),
 	};
 

@@ -67,7 +67,7 @@ static const struct ks_printer *find_printer(const struct ks_schema *s, uint16_t
 /* -- columns --------------------------------------------------------------------------------------------------- */
 
 struct column {
-	const char *name, *type, *format, *description;
+	const char *name, *type, *format, *description; /* no description: that of metadata, if it is its */
 	int32_t priority;
 };
 
@@ -88,23 +88,39 @@ static void add_column(struct ks_buf *out, const struct column *c, bool first)
 	ks_buf_printf(out, "\"priority\":%d}", (int)c->priority);
 }
 
+/* Names and ages are described everywhere as in the first table that has them. */
+static const char *describe_metadata(const char *name)
+{
+	const struct ks_schema *s = &ks_schema_builtin;
+	const char *same = strcmp(name, "Created At") ? name : "Age";
+
+	for (uint32_t i = 0; i < s->n_columns; i++)
+		if (!strcmp(ks_schema_text(s, s->columns[i].name), same))
+			return ks_schema_column_description(s, &s->columns[i]);
+	return "";
+}
+
 static void add_fixed_columns(struct ks_buf *out, const struct column *columns, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		add_column(out, &columns[i], i == 0);
+	for (size_t i = 0; i < n; i++) {
+		struct column column = columns[i];
+
+		column.description = describe_metadata(column.name);
+		add_column(out, &column, i == 0);
+	}
 }
 
 void ks_table_columns(const struct ks_schema *s, uint16_t resource, struct ks_buf *out)
 {
 	static const struct column plain_columns[] = {
-		{"Name", "string", "name", "", 0}, {"Created At", "date", "", "", 0},
+		{"Name", "string", "name", NULL, 0}, {"Created At", "date", "", NULL, 0},
 	};
 	static const struct column custom_columns[] = {
-		{"Name", "string", "name", "", 0}, {"Age", "date", "", "", 0},
+		{"Name", "string", "name", NULL, 0}, {"Age", "date", "", NULL, 0},
 	};
 	static const struct column scale_columns[] = {
-		{"Name", "string", "name", "", 0}, {"Desired", "integer", "", "", 0}, {"Available", "integer", "", "", 0},
-		{"Age", "string", "", "", 0},
+		{"Name", "string", "name", NULL, 0}, {"Desired", "integer", "", NULL, 0}, {"Available", "integer", "", NULL, 0},
+		{"Age", "string", "", NULL, 0},
 	};
 	const struct ks_printer *printer = find_printer(s, resource);
 	const struct ks_resource *r = shown(s, resource);
