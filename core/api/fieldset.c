@@ -159,6 +159,38 @@ static bool combine(struct ks_arena *arena, const struct ks_fieldset *a, const s
 	return true;
 }
 
+/* The same where only what `a` has can come out: costs little when `a` is small, however large `b` is. */
+static bool combine_with(struct ks_arena *arena, const struct ks_fieldset *a, const struct ks_fieldset *b, combiner how, struct ks_fieldset *out_r)
+{
+	struct ks_fieldset out = {.cap = a->n};
+	bool search = b->n / 8 > a->n;
+	uint32_t j = 0;
+
+	out.entries = ks_arena_alloc(arena, out.cap * sizeof(*out.entries));
+	if (!out.entries)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct ks_fieldset_entry *x = &a->entries[i], *y = NULL;
+		struct ks_fieldset_entry *entry = &out.entries[out.n];
+
+		if (search) {
+			y = ks_fieldset_find(b, &x->element);
+		} else {
+			while (j < b->n && ks_path_element_compare(&b->entries[j].element, &x->element) < 0)
+				j++;
+			if (j < b->n && !ks_path_element_compare(&b->entries[j].element, &x->element))
+				y = &b->entries[j];
+		}
+		*entry = (struct ks_fieldset_entry){.element = x->element};
+		if (!how(arena, x, y, entry))
+			return false;
+		if (entry->member || entry->children.n)
+			out.n++;
+	}
+	*out_r = out;
+	return true;
+}
+
 static bool join(struct ks_arena *arena, const struct ks_fieldset_entry *x, const struct ks_fieldset_entry *y, struct ks_fieldset_entry *out)
 {
 	if (!x || !y) {
@@ -177,9 +209,21 @@ bool ks_fieldset_union(struct ks_arena *arena, const struct ks_fieldset *a, cons
 	return true;
 }
 
+bool ks_fieldset_union_all(struct ks_arena *arena, struct ks_fieldset *sets, uint32_t n, struct ks_fieldset *out_r)
+{
+	for (; n > 1; n = (n + 1) / 2)
+		for (uint32_t i = 0; i < n; i += 2)
+			if (i + 1 == n)
+				sets[i / 2] = sets[i];
+			else if (!ks_fieldset_union(arena, &sets[i], &sets[i + 1], &sets[i / 2]))
+				return false;
+	*out_r = n ? sets[0] : (struct ks_fieldset){0};
+	return true;
+}
+
 static bool meet(struct ks_arena *arena, const struct ks_fieldset_entry *x, const struct ks_fieldset_entry *y, struct ks_fieldset_entry *out)
 {
-	if (!x || !y)
+	if (!y)
 		return true;
 	out->member = x->member && y->member;
 	return ks_fieldset_intersection(arena, &x->children, &y->children, &out->children);
@@ -188,15 +232,13 @@ static bool meet(struct ks_arena *arena, const struct ks_fieldset_entry *x, cons
 bool ks_fieldset_intersection(struct ks_arena *arena, const struct ks_fieldset *a, const struct ks_fieldset *b, struct ks_fieldset *out_r)
 {
 	if (a->n && b->n)
-		return combine(arena, a, b, meet, out_r);
+		return a->n <= b->n ? combine_with(arena, a, b, meet, out_r) : combine_with(arena, b, a, meet, out_r);
 	*out_r = (struct ks_fieldset){0};
 	return true;
 }
 
 static bool leave(struct ks_arena *arena, const struct ks_fieldset_entry *x, const struct ks_fieldset_entry *y, struct ks_fieldset_entry *out)
 {
-	if (!x)
-		return true;
 	if (!y) {
 		*out = *x;
 		return true;
@@ -208,14 +250,14 @@ static bool leave(struct ks_arena *arena, const struct ks_fieldset_entry *x, con
 bool ks_fieldset_difference(struct ks_arena *arena, const struct ks_fieldset *a, const struct ks_fieldset *b, struct ks_fieldset *out_r)
 {
 	if (a->n && b->n)
-		return combine(arena, a, b, leave, out_r);
+		return combine_with(arena, a, b, leave, out_r);
 	*out_r = *a;
 	return true;
 }
 
 static bool leave_all(struct ks_arena *arena, const struct ks_fieldset_entry *x, const struct ks_fieldset_entry *y, struct ks_fieldset_entry *out)
 {
-	if (!x || (y && y->member))
+	if (y && y->member)
 		return true;
 	out->member = x->member;
 	out->children = x->children;
@@ -225,7 +267,7 @@ static bool leave_all(struct ks_arena *arena, const struct ks_fieldset_entry *x,
 bool ks_fieldset_without(struct ks_arena *arena, const struct ks_fieldset *a, const struct ks_fieldset *b, struct ks_fieldset *out_r)
 {
 	if (a->n && b->n)
-		return combine(arena, a, b, leave_all, out_r);
+		return combine_with(arena, a, b, leave_all, out_r);
 	*out_r = *a;
 	return true;
 }

@@ -72,6 +72,8 @@ bool ks_fieldset_within(const struct ks_fieldset *a, const struct ks_fieldset *b
 /* False when out of memory; `out_r` may be one of the operands. */
 bool ks_fieldset_union(struct ks_arena *arena, const struct ks_fieldset *a, const struct ks_fieldset *b, struct ks_fieldset *out_r)
 	__attribute__((warn_unused_result));
+/* Of many, by halves; `sets` is used up. */
+bool ks_fieldset_union_all(struct ks_arena *arena, struct ks_fieldset *sets, uint32_t n, struct ks_fieldset *out_r) __attribute__((warn_unused_result));
 bool ks_fieldset_intersection(struct ks_arena *arena, const struct ks_fieldset *a, const struct ks_fieldset *b, struct ks_fieldset *out_r)
 	__attribute__((warn_unused_result));
 bool ks_fieldset_difference(struct ks_arena *arena, const struct ks_fieldset *a, const struct ks_fieldset *b, struct ks_fieldset *out_r)

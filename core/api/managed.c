@@ -217,13 +217,28 @@ struct application {
 	struct ks_value object;       /* what comes of it */
 };
 
+/* Entries of versions that are gone say nothing any more. */
+static void drop_unknown(const struct ks_managed_op *op, struct ks_managers *managers)
+{
+	uint32_t kept = 0;
+
+	if (!op->has_version)
+		return;
+	for (uint32_t i = 0; i < managers->n; i++)
+		if (ks_str_eq(managers->items[i].version, op->version) || op->has_version(op->convert_arg, managers->items[i].version))
+			managers->items[kept++] = managers->items[i];
+	managers->n = kept;
+}
+
 /* Objects that nobody ever noted the managers of: all that is there was somebody's. */
 static int begin_tracking(struct application *a)
 {
 	struct ks_value nothing;
 
-	if (a->managers.n)
+	if (a->managers.n) {
+		drop_unknown(a->op, &a->managers);
 		return 0;
+	}
 	if (!ks_value_new_struct(a->arena, a->op->schema, a->op->type, &nothing))
 		return -ENOMEM;
 	return track(a->arena, a->op, KS_STR_LIT("before-first-apply"), &nothing, &a->live, &a->managers);

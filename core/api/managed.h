@@ -31,6 +31,8 @@ struct ks_managed_op {
 	bool force;               /* apply: take fields from other managers */
 	/* `object` of version `from` in version `to`. 0, -ENOENT when there is no such version (any more), -ENOMEM. NULL: there is one version. */
 	int (*convert)(void *arg, struct ks_arena *arena, struct ks_str from, const struct ks_value *object, struct ks_str to, struct ks_value *out_r);
+	/* Is there such a version of the kind? NULL: `convert` tells. */
+	bool (*has_version)(void *arg, struct ks_str version);
 	void *convert_arg;
 };
 

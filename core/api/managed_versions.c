@@ -105,33 +105,34 @@ static int make_version(struct ks_versions *v, struct ks_version_changes *made)
 
 	if (!result)
 		result = to_version(v->arena, v->op, &object, made->version, &object);
-	if (result == -ENOENT) {
-		made->missing = true;
-		return 0;
-	}
 	if (result)
 		return result;
 	made->type = object.object.type;
 	return compare(v->arena, v->op, &live.object, &object.object, &made->changes);
 }
 
+/* 0, or -ENOENT when there is no such version. Those are not kept: clients may name any number of them. */
 static int version_of(struct ks_versions *v, struct ks_str version, struct ks_version_changes **out_r)
 {
-	struct ks_version_changes *made = &v->first;
+	struct ks_version_changes *made = &v->first, *last = made;
+	int result;
 
-	for (;; made = made->next) {
-		if (ks_str_eq(made->version, version)) {
-			*out_r = made;
+	for (; made; last = made, made = made->next) {
+		*out_r = made;
+		if (ks_str_eq(made->version, version))
 			return 0;
-		}
-		if (!made->next)
-			break;
 	}
-	*out_r = made->next = ks_arena_zalloc(v->arena, 1, sizeof(*made));
-	if (!made->next)
+	if (v->op->has_version && !v->op->has_version(v->op->convert_arg, version))
+		return -ENOENT;
+	made = ks_arena_zalloc(v->arena, 1, sizeof(*made));
+	if (!made)
 		return -ENOMEM;
-	made->next->version = version;
-	return make_version(v, made->next);
+	made->version = version;
+	result = make_version(v, made);
+	if (result)
+		return result;
+	*out_r = last->next = made;
+	return 0;
 }
 
 int ks_versions_drop(struct ks_versions *v, struct ks_managers *managers)
@@ -142,9 +143,9 @@ int ks_versions_drop(struct ks_versions *v, struct ks_managers *managers)
 		struct ks_version_changes *seen;
 		int result = version_of(v, managers->items[i].version, &seen);
 
-		if (result)
+		if (result && result != -ENOENT)
 			return result;
-		if (!seen->missing && (managers->items[i].fields || managers->items[i].set.n))
+		if (!result && (managers->items[i].fields || managers->items[i].set.n))
 			managers->items[kept++] = managers->items[i];
 	}
 	managers->n = kept;
@@ -164,10 +165,10 @@ static int take_from(struct ks_versions *v, struct ks_manager *m, struct taking 
 	struct ks_fieldset changed, theirs;
 	int result = version_of(v, m->version, &seen);
 
+	t->gone = result == -ENOENT;
 	if (result)
-		return result;
-	t->gone = seen->missing;
-	if (seen->missing || (ks_comparison_is_same(&seen->changes) && !ks_managed_schema_moves(v->op->schema)))
+		return t->gone ? 0 : result;
+	if (ks_comparison_is_same(&seen->changes) && !ks_managed_schema_moves(v->op->schema))
 		return 0;
 	result = ks_manager_open(v->arena, v->op->schema, seen->type, m);
 	if (result)
@@ -228,6 +229,11 @@ static bool named_fields(struct pruning *p, const struct ks_value *object, struc
 /* What anybody manages in one version. */
 static int managed_at(struct pruning *p, struct ks_str version, uint16_t type, struct ks_fieldset *out)
 {
+	struct ks_fieldset *sets = ks_arena_alloc(p->arena, (p->managers->n + 1) * sizeof(*sets));
+	uint32_t n = 0;
+
+	if (!sets)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < p->managers->n; i++) {
 		struct ks_manager *m = &p->managers->items[i];
 		int result;
@@ -237,10 +243,9 @@ static int managed_at(struct pruning *p, struct ks_str version, uint16_t type, s
 		result = ks_manager_open(p->arena, p->op->schema, type, m);
 		if (result)
 			return result;
-		if (!ks_fieldset_union(p->arena, out, &m->set, out))
-			return -ENOMEM;
+		sets[n++] = m->set;
 	}
-	return ks_typed_named_members(p->arena, p->op->schema, type, out, out) ? 0 : -ENOMEM;
+	return ks_fieldset_union_all(p->arena, sets, n, out) && ks_typed_named_members(p->arena, p->op->schema, type, out, out) ? 0 : -ENOMEM;
 }
 
 /* Brings back what somebody manages in this version. */
@@ -262,18 +267,30 @@ static int restore_managed(struct pruning *p, struct ks_str version)
 	return ks_typed_remove(p->arena, p->op->schema, &p->merged.object, &gone, &p->pruned.object) ? 0 : -ENOMEM;
 }
 
+/* There are few versions: entries of others were dropped. */
+struct seen_version {
+	struct seen_version *next;
+	struct ks_str version;
+};
+
 static int restore_all(struct pruning *p, struct ks_str first)
 {
+	struct seen_version begin = {.version = first}, *seen, *last = &begin;
 	int result = restore_managed(p, first);
 
 	for (uint32_t i = 0; !result && i < p->managers->n; i++) {
 		struct ks_str version = p->managers->items[i].version;
-		bool done = ks_str_eq(version, first);
 
-		for (uint32_t j = 0; j < i; j++)
-			done |= ks_str_eq(version, p->managers->items[j].version);
-		if (!done)
-			result = restore_managed(p, version);
+		for (seen = &begin; seen && !ks_str_eq(seen->version, version); seen = seen->next)
+			;
+		if (seen)
+			continue;
+		last->next = ks_arena_zalloc(p->arena, 1, sizeof(*seen));
+		if (!last->next)
+			return -ENOMEM;
+		last = last->next;
+		last->version = version;
+		result = restore_managed(p, version);
 	}
 	return result;
 }

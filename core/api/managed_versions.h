@@ -11,7 +11,6 @@ struct ks_version_changes {
 	struct ks_version_changes *next;
 	struct ks_str version;
 	uint16_t type;
-	bool missing; /* there is no such version */
 	struct ks_comparison changes;
 };
 

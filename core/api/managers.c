@@ -47,24 +47,55 @@ static int check_entry(struct ks_arena *arena, struct ks_manager *manager)
 	return result;
 }
 
+static int compare_identity(const struct ks_manager *x, const struct ks_manager *y)
+{
+	int c = (int)x->applied - (int)y->applied;
+
+	if (!c)
+		c = ks_str_cmp(x->name, y->name);
+	if (!c)
+		c = ks_str_cmp(x->subresource, y->subresource);
+	return c || x->applied ? c : ks_str_cmp(x->version, y->version);
+}
+
+static int by_identity(const void *a, const void *b)
+{
+	const struct ks_manager *x = a, *y = b;
+	int c = compare_identity(x, y);
+
+	return c ? c : x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Of entries with one identity, upstream keeps the last. */
+static void drop_doubles(struct ks_managers *managers)
+{
+	uint32_t kept = 0;
+
+	if (managers->n < 2)
+		return;
+	qsort(managers->items, managers->n, sizeof(*managers->items), by_identity);
+	for (uint32_t i = 0; i < managers->n; i++)
+		if (i + 1 == managers->n || compare_identity(&managers->items[i], &managers->items[i + 1]))
+			managers->items[kept++] = managers->items[i];
+	managers->n = kept;
+}
+
 int ks_managers_read(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *list, bool check, struct ks_managers *out_r)
 {
 	struct ks_managers out = {0};
 
 	for (uint32_t i = 0; list && list->kind == KS_LIST && i < list->n; i++) {
-		struct ks_manager manager = {0}, *same;
+		struct ks_manager manager = {.number = i};
 		int result = read_entry(s, &list->items[i], &manager);
 
 		if (!result && check)
 			result = check_entry(arena, &manager);
 		if (result)
 			return result;
-		same = ks_managers_find(&out, &manager);
-		if (same)
-			*same = manager; /* upstream keeps the last one */
-		else if (!ks_managers_add(arena, &out, &manager))
+		if (!ks_managers_add(arena, &out, &manager))
 			return -ENOMEM;
 	}
+	drop_doubles(&out);
 	*out_r = out;
 	return 0;
 }
@@ -89,13 +120,9 @@ int ks_manager_open(struct ks_arena *arena, const struct ks_schema *s, uint16_t 
 
 struct ks_manager *ks_managers_find(struct ks_managers *managers, const struct ks_manager *like)
 {
-	for (uint32_t i = 0; i < managers->n; i++) {
-		struct ks_manager *m = &managers->items[i];
-
-		if (m->applied == like->applied && ks_str_eq(m->name, like->name) && ks_str_eq(m->subresource, like->subresource) &&
-			(m->applied || ks_str_eq(m->version, like->version)))
-			return m;
-	}
+	for (uint32_t i = 0; i < managers->n; i++)
+		if (!compare_identity(&managers->items[i], like))
+			return &managers->items[i];
 	return NULL;
 }
 
@@ -141,64 +168,89 @@ static int by_age(const void *a, const void *b)
 
 /* -- a limit for updaters ------------------------------------------------------------------------------------- */
 
-/* The first updater of a version that was found to be too old. */
-static struct ks_manager *bucket_of(struct ks_managers *old, struct ks_str version)
+/* The old updates of one version. */
+struct bucket {
+	struct bucket *next;
+	struct ks_manager manager; /* the first of them; from the second on, all of them */
+	struct ks_fieldset *sets;
+	uint32_t n;
+};
+
+static struct bucket *bucket_of(struct ks_arena *arena, struct bucket **buckets, const struct ks_manager *manager, uint32_t most)
 {
-	for (uint32_t i = 0; i < old->n; i++)
-		if (ks_str_eq(old->items[i].version, version))
-			return &old->items[i];
-	return NULL;
+	struct bucket *b = *buckets;
+
+	while (b && !ks_str_eq(b->manager.version, manager->version))
+		b = b->next;
+	if (b)
+		return b;
+	b = ks_arena_zalloc(arena, 1, sizeof(*b));
+	if (!b || !(b->sets = ks_arena_alloc(arena, most * sizeof(*b->sets))))
+		return NULL;
+	b->manager = *manager;
+	b->next = *buckets;
+	*buckets = b;
+	return b;
 }
 
-static int put_together(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, struct ks_manager *into, struct ks_manager *from)
+static void put_into(struct bucket *b, const struct ks_manager *oldest)
 {
-	int result = ks_manager_open(arena, s, type, into);
+	b->sets[b->n++] = oldest->set;
+	if (b->n == 1)
+		return;
+	b->manager.name = KS_STR_LIT(OLD_UPDATES);
+	b->manager.subresource = (struct ks_str){0};
+	b->manager.time = oldest->time;
+}
 
-	if (!result)
-		result = ks_manager_open(arena, s, type, from);
-	if (!result && !ks_fieldset_union(arena, &into->set, &from->set, &into->set))
-		result = -ENOMEM;
-	into->name = KS_STR_LIT(OLD_UPDATES);
-	into->subresource = (struct ks_str){0};
-	into->time = from->time;
-	return result;
+static int put_back(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, struct ks_managers *managers, struct bucket *b)
+{
+	struct ks_manager *same = ks_managers_find(managers, &b->manager);
+	int result = same ? ks_manager_open(arena, s, type, same) : 0;
+
+	if (result)
+		return result;
+	if (!ks_fieldset_union_all(arena, b->sets, b->n, &b->manager.set))
+		return -ENOMEM;
+	if (!same)
+		return ks_managers_add(arena, managers, &b->manager) ? 0 : -ENOMEM;
+	return ks_fieldset_union(arena, &same->set, &b->manager.set, &same->set) ? 0 : -ENOMEM;
+}
+
+static uint32_t count_updaters(const struct ks_managers *managers)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < managers->n; i++)
+		n += !managers->items[i].applied;
+	return n;
 }
 
 int ks_managers_cap(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, struct ks_managers *managers)
 {
-	struct ks_managers old = {0};
-	uint32_t n_updaters = 0, first = 0;
+	uint32_t n_updaters = count_updaters(managers), first = managers->n - n_updaters, i = first;
+	struct bucket *buckets = NULL;
+	int result = 0;
 
-	for (uint32_t i = 0; i < managers->n; i++)
-		n_updaters += !managers->items[i].applied;
 	if (n_updaters <= KS_MANAGED_MOST_UPDATERS)
 		return 0;
 	qsort(managers->items, managers->n, sizeof(*managers->items), by_age);
-	while (managers->items[first].applied)
-		first++;
-	while (first < managers->n && n_updaters > KS_MANAGED_MOST_UPDATERS) {
-		struct ks_manager oldest = managers->items[first], *bucket = bucket_of(&old, oldest.version);
-		int result;
+	for (; i < managers->n && n_updaters > KS_MANAGED_MOST_UPDATERS; i++) {
+		struct bucket *b = bucket_of(arena, &buckets, &managers->items[i], managers->n);
 
-		ks_managers_remove(managers, &managers->items[first]);
-		if (!bucket) {
-			if (!ks_managers_add(arena, &old, &oldest))
-				return -ENOMEM;
-			continue;
-		}
-		result = put_together(arena, s, type, bucket, &oldest);
+		result = b ? ks_manager_open(arena, s, type, &managers->items[i]) : -ENOMEM;
 		if (result)
 			return result;
-		n_updaters--;
+		n_updaters -= b->n > 0;
+		put_into(b, &managers->items[i]);
 	}
-	for (uint32_t i = 0; i < old.n; i++) {
-		struct ks_manager *same = ks_managers_find(managers, &old.items[i]);
-		int result = same ? put_together(arena, s, type, same, &old.items[i]) : 0;
-
-		if (result || (!same && !ks_managers_add(arena, managers, &old.items[i])))
-			return result ? result : -ENOMEM;
+	memmove(&managers->items[first], &managers->items[i], (managers->n - i) * sizeof(*managers->items));
+	managers->n -= i - first;
+	for (struct bucket *b = buckets; b && !result; b = b->next) {
+		b->manager.fields = NULL;
+		result = put_back(arena, s, type, managers, b);
 	}
-	return 0;
+	return result;
 }
 
 /* -- writing -------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@ struct ks_manager {
 	const struct ks_value *fields; /* as it was stored; NULL: see `set` */
 	struct ks_fieldset set;        /* of an entry without `fields` */
 	bool applied;                  /* by apply, not by update */
+	uint32_t number;               /* its place when it was read */
 };
 
 struct ks_managers {

@@ -72,6 +72,11 @@ static int convert(void *arg, struct ks_arena *arena, struct ks_str from, const 
 	return ks_registry_convert(arena, w->schema, before, after, out_r) ? -ENOMEM : 0;
 }
 
+static bool has_version(void *arg, struct ks_str version)
+{
+	return resource_of_version(arg, version) != KS_NO_RESOURCE;
+}
+
 struct ks_tracked ks_edit_tracked(struct ks_edit *w)
 {
 	const struct ks_resource *r = &w->schema->resources[w->resource];
@@ -101,7 +106,7 @@ static bool make_op(struct ks_edit *w, const struct ks_tracked *tracked, struct 
 	struct ks_value *zero;
 
 	*op = (struct ks_managed_op){.schema = w->schema, .type = tracked->type, .version = tracked->version, .manager = manager_of(w),
-		.subresource = w->ctx.subresource, .now = ks_time_now_text(&w->round, false), .force = w->options.force, .convert = convert,
+		.subresource = w->ctx.subresource, .now = ks_time_now_text(&w->round, false), .force = w->options.force, .convert = convert, .has_version = has_version,
 		.convert_arg = w};
 	set_reset(w, op);
 	*live_r = tracked->live;
