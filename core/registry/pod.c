@@ -164,28 +164,32 @@ static void pod_prepare_create(struct ks_registry_context *ctx, struct ks_value 
 	ks_pod_begin_gated(ctx, pod);
 }
 
-static const struct ks_value *same_name(struct ks_registry_context *ctx, const struct ks_value *list, const struct ks_value *container)
-{
-	for (uint32_t i = 0; list && i < list->n; i++)
-		if (ks_str_eq(ks_kit_text(ctx, &list->items[i], "name"), ks_kit_text(ctx, container, "name")))
-			return &list->items[i];
-	return NULL;
-}
-
-/* Of a resize, what the containers may use is taken, and nothing else. */
-static void take_resources(struct ks_registry_context *ctx, struct ks_value *spec, const struct ks_value *wanted, const char *path)
+/* Of a resize, what the containers may use is taken, and nothing else. Who renames or moves one is left to validation. */
+static bool take_resources(struct ks_registry_context *ctx, struct ks_value *spec, const struct ks_value *wanted, const char *path)
 {
 	struct ks_value *list = ks_kit_list(ctx, spec, path);
 	const struct ks_value *from = ks_kit_list(ctx, wanted, path);
 
 	for (uint32_t i = 0; list && i < list->n; i++) {
-		const struct ks_value *container = same_name(ctx, from, &list->items[i]);
-
-		if (!container)
-			continue;
-		ks_kit_take(ctx, &list->items[i], container, "resources");
-		ks_kit_take(ctx, &list->items[i], container, "resizePolicy");
+		if (!ks_str_eq(ks_kit_text(ctx, &list->items[i], "name"), ks_kit_text(ctx, &from->items[i], "name")))
+			return ks_kit_take(ctx, spec, wanted, path);
+		ks_kit_take(ctx, &list->items[i], &from->items[i], "resources");
+		ks_kit_take(ctx, &list->items[i], &from->items[i], "resizePolicy");
 	}
+	return true;
+}
+
+static uint32_t count_of(struct ks_registry_context *ctx, const struct ks_value *spec, const char *path)
+{
+	const struct ks_value *list = ks_kit_list(ctx, spec, path);
+
+	return list ? list->n : 0;
+}
+
+static bool same_count(struct ks_registry_context *ctx, const struct ks_value *spec, const struct ks_value *wanted)
+{
+	return count_of(ctx, spec, "containers") == count_of(ctx, wanted, "containers") &&
+		count_of(ctx, spec, "initContainers") == count_of(ctx, wanted, "initContainers");
 }
 
 /* Subresources change one part of the spec. */
@@ -193,20 +197,53 @@ static void change_part(struct ks_registry_context *ctx, struct ks_value *pod, c
 {
 	static const char *const metadata[] = {"labels", "annotations", "finalizers", "ownerReferences"};
 	const struct ks_value *before = ks_kit_at(ctx, old, "spec"), *place = ks_kit_at(ctx, pod, "spec");
+	bool resizes = ks_str_is(ctx->subresource, "resize");
 	struct ks_value wanted, spec;
 
+	if (!before || !place || (resizes && !same_count(ctx, before, place)) || !ks_value_copy(ctx->arena, before, &spec))
+		return;
 	for (size_t i = 0; i < sizeof(metadata) / sizeof(metadata[0]); i++)
 		ks_meta_take(ctx->arena, ctx->schema, pod, old, metadata[i]);
-	if (!before || !place || !ks_value_copy(ctx->arena, before, &spec))
-		return;
 	wanted = *place;
-	if (ks_str_is(ctx->subresource, "resize")) {
+	if (resizes) {
+		ks_kit_take(ctx, &spec, &wanted, "resources");
 		take_resources(ctx, &spec, &wanted, "containers");
 		take_resources(ctx, &spec, &wanted, "initContainers");
 	} else {
 		ks_kit_take(ctx, &spec, &wanted, "ephemeralContainers");
 	}
 	ks_kit_set(ctx, pod, "spec", spec);
+}
+
+/* The generation that the n-th condition of a type was seen at; there may be several of one type. */
+static int64_t seen_before(struct ks_registry_context *ctx, const struct ks_value *old, struct ks_str type, uint32_t nth)
+{
+	const struct ks_value *list = ks_kit_list(ctx, old, "status.conditions");
+
+	for (uint32_t i = 0; list && i < list->n; i++)
+		if (ks_str_eq(ks_kit_text(ctx, &list->items[i], "type"), type) && !nth--)
+			return ks_kit_int(ctx, &list->items[i], "observedGeneration", 0);
+	return 0;
+}
+
+/* Who writes a status and knows nothing of observed generations leaves them as they are. */
+static void keep_observed(struct ks_registry_context *ctx, struct ks_value *pod, const struct ks_value *old)
+{
+	struct ks_value *list = ks_kit_list(ctx, pod, "status.conditions");
+
+	if (!ks_kit_int(ctx, pod, "status.observedGeneration", 0) && ks_kit_int(ctx, old, "status.observedGeneration", 0))
+		ks_kit_take(ctx, pod, old, "status.observedGeneration");
+	for (uint32_t i = 0; list && i < list->n; i++) {
+		struct ks_str type = ks_kit_text(ctx, &list->items[i], "type");
+		uint32_t nth = 0;
+		int64_t seen;
+
+		for (uint32_t k = 0; k < i; k++)
+			nth += ks_str_eq(ks_kit_text(ctx, &list->items[k], "type"), type);
+		seen = ks_kit_int(ctx, &list->items[i], "observedGeneration", 0) ? 0 : seen_before(ctx, old, type, nth);
+		if (seen)
+			ks_kit_set(ctx, &list->items[i], "observedGeneration", ks_value_from_int(seen));
+	}
 }
 
 static void pod_prepare_update(struct ks_registry_context *ctx, struct ks_value *pod, const struct ks_value *old)
@@ -218,6 +255,7 @@ static void pod_prepare_update(struct ks_registry_context *ctx, struct ks_value 
 		ks_meta_take(ctx->arena, ctx->schema, pod, old, "deletionTimestamp");
 		if (!ks_kit_text(ctx, pod, "status.qosClass").n)
 			ks_kit_take(ctx, pod, old, "status.qosClass");
+		keep_observed(ctx, pod, old);
 	} else {
 		mend_grace(ctx, pod);
 	}

@@ -150,9 +150,12 @@ void ks_validate_node(struct ks_registry_context *ctx, const struct ks_value *ob
 	struct ks_check c = ks_check_begin(ctx, status);
 	struct ks_value spec = ks_struct_in(&c, object, "spec"), before;
 
-	check_taints(&c, KS_IN_LIST(&c, &spec, "taints"));
-	check_resources(&c, object);
-	check_ranges(&c, KS_IN_LIST(&c, &spec, "podCIDRs"), old ? KS_IN(&c, old, "spec") : NULL);
+	/* Of an update of /status only what an update may not do is looked at. */
+	if (!old || !ctx->subresource.n) {
+		check_taints(&c, KS_IN_LIST(&c, &spec, "taints"));
+		check_resources(&c, object);
+		check_ranges(&c, KS_IN_LIST(&c, &spec, "podCIDRs"), old ? KS_IN(&c, old, "spec") : NULL);
+	}
 	if (!old)
 		return;
 	before = ks_struct_in(&c, old, "spec");

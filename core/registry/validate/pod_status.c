@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* What the status of a pod may say, and how its resources may change. */
+/* What the status of a pod may say. */
 #include "core/registry/validate/pod_status.h"
 
 #include "core/registry/kit.h"
@@ -182,106 +182,4 @@ void ks_check_pod_status(struct ks_check *c, const struct ks_value *pod, const s
 	check_transitions(c, "ephemeralContainerStatuses", &status, &before, &spec, KS_STR_LIT("Never"), NULL);
 	check_claim_statuses(c, &status, &spec);
 	check_ips(c, &status);
-}
-
-/* -- resize ---------------------------------------------------------------------------------------------------------------- */
-
-static bool has_lost(struct ks_check *c, const struct ks_value *now, const struct ks_value *before)
-{
-	EACH(i, before)
-		if (!now || !ks_value_get_str(c->schema, now, before->members[i].key))
-			return true;
-	return false;
-}
-
-static void check_container_resize(struct ks_check *c, const struct ks_path *path, const struct ks_value *now, const struct ks_value *before)
-{
-	const struct ks_value *a = IN(now, "resources"), *b = IN(before, "resources");
-
-	if (has_lost(c, MAP(a, "requests"), MAP(b, "requests")))
-		ks_err_forbidden(c, path, "resources.requests", "resource requests cannot be removed");
-	if (has_lost(c, MAP(a, "limits"), MAP(b, "limits")))
-		ks_err_forbidden(c, path, "resources.limits", "resource limits cannot be removed");
-}
-
-/* A map without cpu and memory is as it was. */
-static bool same_others(struct ks_check *c, const struct ks_value *now, const struct ks_value *before)
-{
-	uint32_t n = 0, m = 0;
-
-	EACH(i, now) {
-		struct ks_str key = now->members[i].key;
-
-		if (ks_str_is(key, "cpu") || ks_str_is(key, "memory"))
-			continue;
-		if (!before || !ks_value_same(ks_value_get_str(c->schema, before, key), &now->members[i].value))
-			return false;
-		n++;
-	}
-	EACH(i, before)
-		m += !ks_str_is(before->members[i].key, "cpu") && !ks_str_is(before->members[i].key, "memory");
-	return n == m;
-}
-
-static bool same_but_amounts(struct ks_check *c, const struct ks_value *now, const struct ks_value *before)
-{
-	for (uint16_t i = 0; i < now->n && i < before->n; i++) {
-		const char *name = ks_schema_text(c->schema, ks_schema_field(c->schema, now->type, i)->name);
-		const struct ks_value *a = &now->items[i], *b = &before->items[i];
-
-		if (strcmp(name, "resources")) {
-			if (!ks_value_same(ks_value_present(a) ? a : NULL, ks_value_present(b) ? b : NULL))
-				return false;
-		} else if (!same_others(c, MAP(a, "limits"), MAP(b, "limits")) || !same_others(c, MAP(a, "requests"), MAP(b, "requests")) ||
-			!ks_value_same(IN(a, "claims"), IN(b, "claims"))) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static void check_others(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *old_spec)
-{
-	for (uint16_t i = 0; i < spec->n && i < old_spec->n; i++) {
-		const char *name = ks_schema_text(c->schema, ks_schema_field(c->schema, spec->type, i)->name);
-		const struct ks_value *a = &spec->items[i], *b = &old_spec->items[i];
-		bool same = true;
-
-		if (strcmp(name, "containers") && strcmp(name, "initContainers"))
-			same = ks_value_same(ks_value_present(a) ? a : NULL, ks_value_present(b) ? b : NULL);
-		else
-			for (uint32_t k = 0; same && k < ks_value_count(a) && k < ks_value_count(b); k++)
-				same = same_but_amounts(c, &a->items[k], &b->items[k]);
-		if (same && ks_value_count(a) == ks_value_count(b))
-			continue;
-		ks_err_forbidden(c, path, NULL, "only cpu and memory resources are mutable");
-		return;
-	}
-}
-
-void ks_check_pod_resize(struct ks_check *c, const struct ks_value *pod, const struct ks_value *old, const struct ks_value *spec, const struct ks_value *old_spec)
-{
-	const struct ks_value *now = LIST(spec, "containers"), *before = LIST(old_spec, "containers"), *annotations = MAP(IN(old, "metadata"), "annotations");
-	const struct ks_status_cause *mark = ks_check_mark(c);
-	struct ks_path path = ks_path_root("spec"), at = ks_path_child(&path, "containers"), root = ks_path_root("");
-	const char *qos = ks_pod_qos(c->user, pod);
-
-	ks_check_pod_spec(c, &path, spec, old_spec, TEXT(IN(pod, "metadata"), "name"), true);
-	if (annotations && ks_value_get(c->schema, annotations, "kubernetes.io/config.mirror")) {
-		ks_err_forbidden(c, &root, NULL, "static pods cannot be resized");
-		return;
-	}
-	if (ks_str_is(TEXT(IN(old_spec, "os"), "name"), "windows")) {
-		ks_err_forbidden(c, &root, NULL, "windows pods cannot be resized");
-		return;
-	}
-	if (!ks_str_is(TEXT(IN(old, "status"), "qosClass"), qos))
-		ks_err_invalid_text(c, &path, NULL, TEXT(IN(old, "status"), "qosClass"), "Pod QOS Class may not change as a result of resizing");
-	for (uint32_t i = 0; i < ks_value_count(now) && i < ks_value_count(before); i++) {
-		struct ks_path item = ks_path_index(&at, i);
-
-		check_container_resize(c, &item, &now->items[i], &before->items[i]);
-	}
-	if (!ks_check_failed_since(c, mark))
-		check_others(c, &path, spec, old_spec);
 }
