@@ -7,7 +7,7 @@
 
 void managed_object_init(struct managed_object *o, struct ks_arena *arena, struct thing_schema *things, struct ks_str kind)
 {
-	const char *space = memchr(kind.p, ' ', kind.n);
+	const char *space;
 
 	*o = (struct managed_object){.arena = arena, .things = things, .schema = things ? &things->schema : &ks_schema_builtin};
 	if (things) {
@@ -15,6 +15,7 @@ void managed_object_init(struct managed_object *o, struct ks_arena *arena, struc
 		o->kind = KS_STR_LIT("Thing");
 		return;
 	}
+	space = memchr(kind.p, ' ', kind.n);
 	assert_non_null(space);
 	o->version = ks_str_of(kind.p, (size_t)(space - kind.p));
 	o->kind = ks_str_of(space + 1, kind.n - o->version.n - 1);
