@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All tests in stages, each with a budget of time. Called by tests/run; tests/README.md explains it."""
 import argparse
+import concurrent.futures
 import glob
 import os
 import re
@@ -61,13 +62,15 @@ class Run:
             else:
                 self.report.fail(name, output)
 
-    def integration(self, tree, prefix, timeout=300):
-        """The scripts tests/integration/PREFIX-*, each against servers of its own."""
+    def integration(self, tree, prefix, timeout=300, at_once=1):
+        """The scripts tests/integration/PREFIX-*, each against servers of its own, some of them at once."""
         env = tree.env(KEELSON_ROOT=tree.root, KS_TOOLS=ws.TOOLS, KS_TREE=tree.path, KS_NIGHTLY="1" if self.options.nightly else "")
-        for path in sorted(glob.glob(os.path.join(ws.SOURCE, "tests", "integration", prefix + "-*"))):
-            name = os.path.basename(path)
-            if os.access(path, os.X_OK) and self.wanted(name):
-                self.report.program(name, *ws.run([path], timeout * (4 if self.options.nightly else 1), env=env))
+        found = sorted(glob.glob(os.path.join(ws.SOURCE, "tests", "integration", prefix + "-*")))
+        paths = [path for path in found if os.access(path, os.X_OK) and self.wanted(os.path.basename(path))]
+        limit = timeout * (4 if self.options.nightly else 1)
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            for path, done in zip(paths, pool.map(lambda path: ws.run([path], limit, env=env), paths)):
+                self.report.program(os.path.basename(path), *done)
 
     def golden(self, tree):
         os.environ["KEELSON_ROOT"] = tree.root
@@ -119,7 +122,7 @@ class Run:
 
     def clients(self):
         if self.tree(GCC):
-            self.integration(GCC, "client")
+            self.integration(GCC, "client", at_once=ws.CORES)
             self.integration(GCC, "server")
 
     def sanitize(self):
