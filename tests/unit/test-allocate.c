@@ -225,6 +225,7 @@ static void ports_of_one_number_share_a_node_port(void **state)
 		"{'name':'u','port':53,'protocol':'UDP','nodePort':30042},{'name':'o','port':54}]}}"), 0);
 	assert_non_null(strstr(registry_json(&t, &t.object), "'name':'t','protocol':'TCP','port':53,'targetPort':53,'nodePort':30042"));
 	assert_non_null(strstr(registry_json(&t, &t.object), "'name':'u','protocol':'UDP','port':53,'targetPort':53,'nodePort':30042"));
+	allocate_fail(&g, &g.a, &t);
 	registry_close(&t);
 	allocate_close(&g);
 }
@@ -391,6 +392,7 @@ static void another_range_has_addresses_when_it_is_ready(void **state)
 	/* The range of the configuration counts for nothing once its object says otherwise. */
 	put_range(&g, "kubernetes", "10.7.0.0/24", "");
 	assert_int_equal(allocate_create(&g.a, &t, "{'metadata':{'name':'a'},'spec':{'clusterIP':'10.0.0.9','ports':[{'port':80}]}}"), 422);
+	allocate_fail(&g, &g.a, &t);
 	registry_close(&t);
 	allocate_close(&g);
 }
