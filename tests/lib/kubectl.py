@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Keelson Authors
 # SPDX-License-Identifier: Apache-2.0
-"""kubectl as a person uses it, for tests in Python."""
+"""kubectl (or helm) as a person uses it, for tests in Python."""
 import os
 import re
 import subprocess
@@ -20,14 +20,14 @@ def eventually(what, seconds=20):
 
 
 class Kubectl:
-    def __init__(self, server, tap, namespace="default"):
+    def __init__(self, server, tap, namespace="default", program="kubectl"):
         tools = os.environ.get("KS_TOOLS", os.path.join(SOURCE, "build", "tools"))
-        self.tap, self.namespace = tap, namespace
+        self.tap, self.namespace, self.program = tap, namespace, program
         env = dict(os.environ, KUBECONFIG=server.kubeconfig, HOME=server.state, PATH=os.path.join(tools, "bin") + ":" + os.environ["PATH"])
         self.how = dict(env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def command(self, line):
-        return ["kubectl", "--namespace", self.namespace] + (line.split() if isinstance(line, str) else list(line))
+        return [self.program, "--namespace", self.namespace] + (line.split() if isinstance(line, str) else list(line))
 
     def __call__(self, line, given=None, timeout=60):
         """(exit status, output)"""

@@ -54,8 +54,16 @@ class Scheduler(Controller):
         labels = node["metadata"].get("labels", {})
         if node["spec"].get("unschedulable") or any(v != labels.get(k) for k, v in pod["spec"].get("nodeSelector", {}).items()):
             return False
+        if not self._has_fields(pod, node):
+            return False
         taints = [t for t in node["spec"].get("taints", []) if t["effect"] != "PreferNoSchedule"]
         return all(any(self._tolerates(t, taint) for t in pod["spec"].get("tolerations", [])) for taint in taints)
+
+    @staticmethod
+    def _has_fields(pod, node):
+        """As the pods of a daemon set ask for their node."""
+        terms = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
+        return not terms or any(node["metadata"]["name"] in f["values"] for t in terms for f in t.get("matchFields", []))
 
     @staticmethod
     def _tolerates(toleration, taint):
@@ -134,6 +142,8 @@ class Kubelet(Controller):
             self._end(pod)
         elif pod.get("status", {}).get("phase") in (None, "Pending"):
             self._run(pod)
+        elif pod["status"]["phase"] == "Running" and pod["spec"]["restartPolicy"] != "Always":
+            self._complete(pod)
 
     # -- the node ------------------------------------------------------------------------------------------------------
 
@@ -181,12 +191,22 @@ class Kubelet(Controller):
         patch = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
         self.pods.assume(self.client.patch(pod, patch, sub="status"))
 
+    def _complete(self, pod):
+        """What runs once has ended; the command `false` has failed."""
+        stamp, failed, old = now(), pod["spec"]["containers"][0].get("command") == ["false"], pod["status"].get("conditions", [])
+        new = [c for c in old if c["type"] not in ("Ready", "ContainersReady")]
+        new += [condition(t, "False", "PodFailed" if failed else "PodCompleted", "", old) for t in ("Ready", "ContainersReady")]
+        ended = [{"name": c["name"], "ready": False, "started": False, "state": {"running": None, "terminated": {
+            "exitCode": int(failed), "reason": "Error" if failed else "Completed", "startedAt": stamp, "finishedAt": stamp}}}
+            for c in pod["status"]["containerStatuses"]]
+        self._status(pod, {**conditions_patch(old, new), "phase": "Failed" if failed else "Succeeded", "containerStatuses": ended})
+
     def _end(self, pod):
         stamp, uid = now(), pod["metadata"]["uid"]
         ended = [{"name": c["name"], "ready": False, "started": False, "state": {"running": None, "terminated": {
             "exitCode": 0, "reason": "Completed", "startedAt": stamp, "finishedAt": stamp}}} for c in pod.get("status", {}).get("containerStatuses", [])]
         try:
-            if any("running" in c.get("state", {}) for c in pod.get("status", {}).get("containerStatuses", [])):
+            if pod["status"].get("phase") == "Running" and any("running" in c.get("state", {}) for c in pod.get("status", {}).get("containerStatuses", [])):
                 self._status(pod, {"containerStatuses": ended})
             self.client.delete(pod, gracePeriodSeconds=0, preconditions={"uid": uid})
         except ApiError as e:
