@@ -249,7 +249,8 @@ local function add_field(struct, from, f, parent_proto, proto_none, embedded)
 	fields[n_fields] = {
 		name = f.name, type = type_index, flags = flags, proto = f.proto, proto_parent = parent_proto,
 		list_kind = list_kind, n_list_keys = #keys, first_list_key = list_keys.add(keys), merge = f.merge or "",
-		default = f.default or "", enum_first = t.n_enum > 0 and t.enum_first or 0, n_enum = t.n_enum, union = f.oneof or "", embedded = embedded and lists.add({ embedded }) or 0,
+		default = f.default or "", enum_first = t.n_enum > 0 and t.enum_first or 0, n_enum = t.n_enum, union = f.oneof or "",
+		embedded = embedded and lists.add({ embedded }) or 0,
 		model = from.package.model, declared_in = from.name,
 	}
 	n_fields = n_fields + 1
@@ -508,7 +509,8 @@ local function field_rows()
 	for i = 0, n_fields - 1 do
 		local f = fields[i]
 		rows[#rows + 1] = row(text(f.name), f.type, f.flags, f.proto, f.proto_parent, f.list_kind or 0, f.n_list_keys or 0,
-			f.first_list_key or 0, text(f.merge or ""), text(f.default or ""), f.enum_first or 0, f.n_enum or 0, f.rule or 0, text(f.union or ""), #f.name, f.embedded or 0)
+			f.first_list_key or 0, text(f.merge or ""), text(f.default or ""), f.enum_first or 0, f.n_enum or 0, f.rule or 0,
+			text(f.union or ""), #f.name, f.embedded or 0)
 	end
 	return rows
 end
