@@ -146,10 +146,18 @@ class Run:
         if self.tree(GCC):
             self.integration(GCC, "crash")
 
+    def nightly(self):
+        if not self.options.nightly or not self.wanted("go-types") or not self.tree(GCC):
+            return
+        status, output = GCC.make("nightly-objects")
+        if self.step("build of nightly-objects", status, output):
+            path = os.path.join(ws.SOURCE, "tests", "nightly", "go-types")
+            self.report.program("go-types", *ws.run([path, os.path.join(GCC.path, "nightly-objects"), os.path.join(ws.BUILD, "go-types")], 1500))
+
     STAGES = [
         ("packages", 270, packages), ("build", 180, build), ("unit", 120, unit), ("corpora", 30, corpora), ("abi", 30, abi),
         ("golden", 150, golden_stage), ("clients", 240, clients), ("sanitize", 360, sanitize), ("threads", 180, threads),
-        ("dist", 240, dist), ("crash", 60, crash),
+        ("dist", 240, dist), ("crash", 60, crash), ("nightly", 600, nightly),
     ]
 
     def run(self):
