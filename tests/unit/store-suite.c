@@ -864,3 +864,43 @@ int ks_store_suite_lease(struct ks_store_suite *suite)
 	watch_close(&w);
 	return failed;
 }
+
+static bool is_there(struct ks_store_suite *suite, const char *key)
+{
+	int result;
+	char *value = ks_store_suite_get(suite, key, 0, &result);
+
+	free(value);
+	return value;
+}
+
+static bool waited_until_gone(struct ks_store_suite *suite, const char *key)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < 20000 && is_there(suite, key); i++)
+		nanosleep(&pause, NULL);
+	return !is_there(suite, key);
+}
+
+int ks_store_suite_lease_restart(struct ks_store_suite *suite)
+{
+	struct ks_store_write_result r;
+	uint64_t later = now_ms() + 500;
+
+	if (write_lease(suite, "/lease/past", "x", 0, 0, now_ms() + 1, &r) || write_lease(suite, "/lease/later", "x", 0, 0, later, &r) ||
+	    write_lease(suite, "/lease/never", "x", 0, 0, 0, &r))
+		return fails(suite, "a write failed");
+	ks_store_suite_stop(suite);
+	if (ks_store_suite_start(suite))
+		return fails(suite, "it did not start again");
+	if (!waited_until_gone(suite, "/lease/past"))
+		return fails(suite, "what ended while it was away is still there");
+	if (!is_there(suite, "/lease/later") && now_ms() < later)
+		return fails(suite, "a lease ended too early");
+	if (!waited_until_gone(suite, "/lease/later"))
+		return fails(suite, "a lease did not end");
+	if (now_ms() < later)
+		return fails(suite, "a lease ended too early");
+	return is_there(suite, "/lease/never") ? 0 : fails(suite, "a key without a lease is gone");
+}

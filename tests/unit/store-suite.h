@@ -31,6 +31,8 @@ int ks_store_suite_race(struct ks_store_suite *suite, unsigned threads, unsigned
 int ks_store_suite_snapshot(struct ks_store_suite *suite, unsigned keys);
 /* Keys expire, and only those that still have the lease. */
 int ks_store_suite_lease(struct ks_store_suite *suite);
+/* The same over a restart of a durable store, also for what ended while it was away. */
+int ks_store_suite_lease_restart(struct ks_store_suite *suite);
 
 /* -- single calls, for other tests ----------------------------------------------------------------------------------- */
 

@@ -105,10 +105,7 @@ static void test_lease(void **state)
 static void test_lease_after_restart(void **state)
 {
 	(void)state;
-	check(ks_store_suite_lease(&suite));
-	ks_store_suite_stop(&suite);
-	check(ks_store_suite_start(&suite));
-	check(ks_store_suite_lease(&suite));
+	check(ks_store_suite_lease_restart(&suite));
 }
 
 static void test_second_server_is_refused(void **state)
