@@ -272,57 +272,6 @@ bool ks_fieldset_without(struct ks_arena *arena, const struct ks_fieldset *a, co
 	return true;
 }
 
-/* Does the first part of the dotted path name the element? Sets what follows it, NULL when it ends here. */
-static bool matches(const char *path, const struct ks_path_element *element, const char **rest_r)
-{
-	const char *dot = strchr(path, '.');
-	struct ks_str part = ks_str_of(path, dot ? (size_t)(dot - path) : strlen(path));
-
-	*rest_r = dot ? dot + 1 : NULL;
-	return ks_str_is(part, "*") || (element->kind == KS_PATH_FIELD && ks_str_eq(part, ks_value_str(&element->value)));
-}
-
-static bool only_below(struct ks_arena *arena, const struct ks_fieldset_entry *entry, const char *const *paths, uint32_t n,
-	struct ks_fieldset_entry *out)
-{
-	const char **rests = ks_arena_alloc(arena, (n + 1) * sizeof(*rests));
-	uint32_t n_rests = 0;
-
-	if (!rests)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!matches(paths[i], &entry->element, &rests[n_rests]))
-			continue;
-		out->member = entry->member;
-		if (!rests[n_rests]) {
-			out->children = entry->children;
-			return true;
-		}
-		n_rests++;
-	}
-	return !n_rests || ks_fieldset_only(arena, &entry->children, rests, n_rests, &out->children);
-}
-
-bool ks_fieldset_only(struct ks_arena *arena, const struct ks_fieldset *set, const char *const *paths, uint32_t n, struct ks_fieldset *out_r)
-{
-	struct ks_fieldset out = {0};
-
-	if (set->n && !(out.entries = ks_arena_alloc(arena, set->n * sizeof(*out.entries))))
-		return false;
-	out.cap = set->n;
-	for (uint32_t i = 0; i < set->n; i++) {
-		struct ks_fieldset_entry *entry = &out.entries[out.n];
-
-		*entry = (struct ks_fieldset_entry){.element = set->entries[i].element};
-		if (!only_below(arena, &set->entries[i], paths, n, entry))
-			return false;
-		if (entry->member || entry->children.n)
-			out.n++;
-	}
-	*out_r = out;
-	return true;
-}
-
 /* -- walking -------------------------------------------------------------------------------------------------- */
 
 struct walk {

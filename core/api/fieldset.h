@@ -81,10 +81,6 @@ bool ks_fieldset_difference(struct ks_arena *arena, const struct ks_fieldset *a,
 /* The members of `b` go with all that is below them. */
 bool ks_fieldset_without(struct ks_arena *arena, const struct ks_fieldset *a, const struct ks_fieldset *b, struct ks_fieldset *out_r)
 	__attribute__((warn_unused_result));
-/* What lies on the way to, at, or below the dotted paths; "*" is any element. */
-bool ks_fieldset_only(struct ks_arena *arena, const struct ks_fieldset *set, const char *const *paths, uint32_t n, struct ks_fieldset *out_r)
-	__attribute__((warn_unused_result));
-
 /* Calls `visit` for each member, those of a level before those below them. */
 void ks_fieldset_each(const struct ks_fieldset *set, void (*visit)(void *arg, const struct ks_path_element *path, uint32_t n), void *arg);
 

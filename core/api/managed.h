@@ -24,10 +24,9 @@ struct ks_managed_op {
 	struct ks_str manager;    /* "" is "unknown" */
 	struct ks_str subresource;
 	struct ks_str now;        /* RFC 3339, UTC, whole seconds */
-	/* Fields that this resource's writes don't set, dotted; or, with `reset_others`, the only ones that they set ("*" is any element). */
+	/* Fields that this resource's writes don't set, dotted. */
 	const char *const *reset;
 	uint32_t n_reset;
-	bool reset_others;
 	bool force;               /* apply: take fields from other managers */
 	/* `object` of version `from` in version `to`. 0, -ENOENT when there is no such version (any more), -ENOMEM. NULL: there is one version. */
 	int (*convert)(void *arg, struct ks_arena *arena, struct ks_str from, const struct ks_value *object, struct ks_str to, struct ks_value *out_r);

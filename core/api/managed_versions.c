@@ -77,8 +77,6 @@ bool ks_managed_filter(struct ks_arena *arena, const struct ks_managed_op *op, s
 
 	if (!op->n_reset || !set->n)
 		return true;
-	if (op->reset_others)
-		return ks_fieldset_only(arena, set, op->reset, op->n_reset, set);
 	return reset_set(arena, op, &reset) && ks_fieldset_without(arena, set, &reset, set);
 }
 
