@@ -69,16 +69,24 @@ static bool ask_the_kernel(struct ks_ip *out_r)
 	return found && !ks_ip_is_loopback(out_r) && !ks_ip_is_unspecified(out_r);
 }
 
-static void find_address(struct ks_membership *m)
+/* Nobody else gets anywhere by a loopback address. */
+static bool is_of_use(const struct ks_membership *m, const struct ks_ip *ip)
+{
+	return !ks_ip_is_loopback(ip) && ip->v6 == m->endpoints.v6[0];
+}
+
+static int find_address(struct ks_membership *m, struct ks_error *err)
 {
 	const char *said = m->server->config->advertise_address;
 	struct ks_ip ip;
 
-	/* Nobody else gets anywhere by a loopback address. */
-	if ((said && ks_ip_parse(ks_str_from(said), &ip) && !ks_ip_is_loopback(&ip)) || ask_the_kernel(&ip))
+	if (said && ks_ip_parse(ks_str_from(said), &ip) && !ks_ip_is_loopback(&ip) && !is_of_use(m, &ip))
+		return ks_error_set(err, -EINVAL, "advertiseAddress %s is not of the (first) family of serviceClusterIPRange", said);
+	if ((said && ks_ip_parse(ks_str_from(said), &ip) && is_of_use(m, &ip)) || (ask_the_kernel(&ip) && is_of_use(m, &ip)))
 		ks_ip_print(&ip, m->address);
 	else
 		ks_log(KS_LOG_WARN, "endpoints", "no advertiseAddress is given and none can be found: the kubernetes Service has no endpoints of this server");
+	return 0;
 }
 
 /* -- the end of a round ------------------------------------------------------------------------------------------------ */
@@ -230,13 +238,22 @@ static void keep_objects(struct ks_membership *m)
 	}
 }
 
+/* As long as no lease is found something is wrong: nothing is taken away then. */
+static bool knows_servers(const struct ks_membership *m)
+{
+	for (unsigned i = 0; i < m->endpoints.n_servers; i++)
+		if (m->endpoints.servers[i].v6 == m->endpoints.v6[0])
+			return true;
+	return false;
+}
+
 static void compare(struct ks_membership *m)
 {
 	/* One more than there is, so that the round doesn't end before all has begun. */
 	m->n_pending = 1;
 	if (!m->leaving)
 		keep_objects(m);
-	if (m->endpoints.n_servers && ks_endpoints_compare(m->server, &m->endpoints, send_request, m))
+	if (knows_servers(m) && ks_endpoints_compare(m->server, &m->endpoints, send_request, m))
 		m->failed = true;
 	let(m);
 }
@@ -391,8 +408,7 @@ static int fill(struct ks_membership *m, unsigned port, struct ks_error *err)
 	m->endpoints.port = port;
 	m->endpoints.own_port = true;
 	m->store = ks_router_find(m->server->router, m->server->schema, endpoints);
-	find_address(m);
-	return 0;
+	return find_address(m, err);
 }
 
 struct ks_membership *ks_membership_new(struct ks_server_state *server, const struct ks_bootstrap_object *objects, size_t n_objects, unsigned port,
