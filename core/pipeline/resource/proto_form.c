@@ -98,7 +98,7 @@ int ks_proto_show(
 	if (result)
 		return result;
 	shown->partial = partial;
-	shown->revision_n = ks_u64_text(shown->revision, revision);
+	shown->revision_n = revision ? ks_u64_text(shown->revision, revision) : 0;
 	shown->meta_n = shown->r.meta_n + field_size(shown->revision_n);
 	shown->message_n = field_size(shown->meta_n);
 	if (!partial)

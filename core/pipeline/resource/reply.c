@@ -33,6 +33,8 @@ static size_t revision_text(char *out, uint64_t revision, bool comma)
 	static const char key[] = "\"resourceVersion\":\"";
 	size_t n = sizeof(key) - 1;
 
+	if (!revision)
+		return 0; /* of what is not kept */
 	memcpy(out, key, n);
 	n += ks_u64_text(out + n, revision);
 	out[n++] = '"';
