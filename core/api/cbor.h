@@ -39,6 +39,11 @@ int ks_cbor_peek_kind(struct ks_arena *arena, struct ks_str data, struct ks_str 
 int ks_cbor_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, unsigned flags, struct ks_str data, struct ks_value *out_r,
 	struct ks_strict_errors *strict, const char **message_r) __attribute__((warn_unused_result));
 
+/* Decodes one item, which has to be a map, without types; an empty map when it is null. Texts are copied. 0, -EINVAL with a message as above,
+ * -ENOMEM. */
+int ks_cbor_decode_map(struct ks_arena *arena, struct ks_str data, struct ks_value *out_r, const char **message_r)
+	__attribute__((warn_unused_result));
+
 /* -- writing --------------------------------------------------------------------------------------------------- */
 
 /* The tag that all objects begin with. */

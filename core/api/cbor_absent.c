@@ -29,6 +29,11 @@ int ks_cbor_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t t
 	return -EINVAL;
 }
 
+int ks_cbor_decode_map(struct ks_arena *arena, struct ks_str data, struct ks_value *out_r, const char **message_r)
+{
+	return ks_cbor_decode(arena, NULL, 0, 0, data, out_r, NULL, message_r);
+}
+
 void ks_cbor_encode(const struct ks_schema *s, const struct ks_value *v, struct ks_buf *out)
 {
 	(void)s;

@@ -707,7 +707,30 @@ static int finish(struct ks_cbor_decoder *d, bool ok, const char **message_r)
 	return -EINVAL;
 }
 
-static int decode_whole(struct ks_arena *arena, const struct ks_schema *s, uint16_t type, struct ks_str data, struct ks_value *out,
+/* A map without types, which the root has to be where a type is no matter but the shape is. */
+static bool decode_root_map(struct ks_cbor_decoder *d, struct ks_value *out)
+{
+	struct ks_cbor_item item;
+	bool ok;
+
+	*out = (struct ks_value){.kind = KS_MAP};
+	if (!ks_cbor_item(d, &item, &ok) || !ok)
+		return !d->r.failed;
+	if (item.head.major == KS_CBOR_MAP)
+		return decode_map(d, 0, 0, &item.head, out);
+	return ks_cbor_refuse(d, &item.head, "map[string]interface {}", NULL);
+}
+
+enum root { ROOT_TYPED, ROOT_FREE, ROOT_MAP };
+
+static bool decode_root(struct ks_cbor_decoder *d, enum root root, uint16_t type, struct ks_value *out)
+{
+	if (root == ROOT_MAP)
+		return decode_root_map(d, out);
+	return root == ROOT_TYPED ? decode_typed(d, type, 0, out) : ks_cbor_free(d, out);
+}
+
+static int decode_whole(struct ks_arena *arena, const struct ks_schema *s, enum root root, uint16_t type, struct ks_str data, struct ks_value *out,
 	int64_t *unknown_r, const char **message_r)
 {
 	struct ks_cbor_decoder d;
@@ -720,7 +743,7 @@ static int decode_whole(struct ks_arena *arena, const struct ks_schema *s, uint1
 	}
 	set_budget(arena, data.n);
 	init(&d, arena, s, data);
-	result = finish(&d, type ? decode_typed(&d, type, 0, out) : ks_cbor_free(&d, out), message_r);
+	result = finish(&d, decode_root(&d, root, type, out), message_r);
 	if (result == -ENOMEM && arena->limit != limit) {
 		*message_r = "cbor: the object would take too much memory";
 		result = -EINVAL;
@@ -756,7 +779,7 @@ static int convert(struct ks_arena *arena, const struct ks_schema *s, uint16_t t
 {
 	struct ks_value free_form = {0};
 	int64_t unknown;
-	int result = decode_whole(arena, NULL, 0, data, &free_form, &unknown, message_r);
+	int result = decode_whole(arena, NULL, ROOT_FREE, 0, data, &free_form, &unknown, message_r);
 
 	return result ? result : ks_value_convert(arena, s, type, flags & ~(unsigned)KS_DECODE_BORROW, &free_form, out_r, strict, message_r);
 }
@@ -772,13 +795,28 @@ int ks_cbor_decode(struct ks_arena *arena, const struct ks_schema *s, uint16_t t
 		return -ENOMEM;
 	if (type && s->generation)
 		return convert(arena, s, type, flags, data, out_r, strict, message_r);
-	result = decode_whole(arena, s, type, data, &out, &unknown, message_r);
+	result = decode_whole(arena, s, type ? ROOT_TYPED : ROOT_FREE, type, data, &out, &unknown, message_r);
 	if (result)
 		return result;
 	if (unknown >= 0 && strict && flags & KS_DECODE_STRICT && !add_unknown(arena, strict, unknown))
 		return -ENOMEM;
 	*out_r = out;
 	return 0;
+}
+
+int ks_cbor_decode_map(struct ks_arena *arena, struct ks_str data, struct ks_value *out_r, const char **message_r)
+{
+	struct ks_value out = {0};
+	int64_t unknown;
+	int result;
+
+	data.p = ks_arena_dup(arena, data.p, data.n);
+	if (!data.p)
+		return -ENOMEM;
+	result = decode_whole(arena, NULL, ROOT_MAP, 0, data, &out, &unknown, message_r);
+	if (result == 0)
+		*out_r = out;
+	return result;
 }
 
 /* -- apiVersion and kind --------------------------------------------------------------------------------------- */

@@ -301,6 +301,35 @@ static void test_kinds_are_found(void **state)
 	assert_string_equal(PEEK("\xa0\x00\x00"), "cbor: 2 bytes of extraneous data starting at index 1");
 }
 
+static const char *map_refusal(struct ks_arena *arena, struct ks_str data)
+{
+	const char *message = NULL;
+	struct ks_value v;
+
+	return ks_cbor_decode_map(arena, data, &v, &message) ? message : NULL;
+}
+
+static void test_a_map_is_a_map(void **state)
+{
+	const char *message = "";
+	struct ks_value v;
+
+	assert_int_equal(ks_cbor_decode_map(*state,
+				 KS_STR_LIT("\xd9\xd9\xf7\xa1\x41"
+					    "a\xd6\x41"
+					    "b"),
+				 &v, &message),
+		0);
+	assert_string_equal(ks_test_json(*state, &v), "{\"a\":\"Yg==\"}");
+	assert_int_equal(ks_cbor_decode_map(*state, KS_STR_LIT("\xf6"), &v, &message), 0);
+	assert_string_equal(ks_test_json(*state, &v), "{}");
+	assert_string_equal(map_refusal(*state, KS_STR_LIT("\x80")), "cbor: cannot unmarshal array into Go value of type map[string]interface {}");
+	assert_string_equal(
+		map_refusal(*state, KS_STR_LIT("\x41x")), "cbor: cannot unmarshal byte string into Go value of type map[string]interface {}");
+	assert_string_equal(map_refusal(*state, KS_STR_LIT("")), "EOF");
+	assert_string_equal(map_refusal(*state, KS_STR_LIT("\xa0\xa0")), "cbor: 1 bytes of extraneous data starting at index 1");
+}
+
 /* -- input that is not as it should be -------------------------------------------------------------------------- */
 
 static const char *refusal(struct ks_arena *arena, struct ks_str data)
@@ -414,6 +443,7 @@ int main(void)
 		KS_TEST(test_every_kind_round_trips),
 		KS_TEST(test_parts_hold_all_but_what_is_added),
 		KS_TEST(test_kinds_are_found),
+		KS_TEST(test_a_map_is_a_map),
 		KS_TEST(test_keys_that_repeat_among_many_are_found),
 		KS_TEST(test_depth_is_bounded),
 		KS_TEST(test_memory_is_bounded),

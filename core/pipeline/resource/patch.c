@@ -14,14 +14,16 @@ int ks_patch_negotiate(struct ks_request *request, struct ks_patch *out_r)
 {
 	static const char *const types[] = {
 		"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json",
-		"application/apply-patch+yaml",
+		"application/apply-patch+yaml", "application/apply-patch+cbor",
 	};
-	int at = ks_negotiate_type(&request->arena, ks_request_header(request, "content-type"), types, 4, &request->status);
+	size_t n = ks_request_has_feature(request, KS_FEATURE_CBOR) ? 5 : 4;
+	int at = ks_negotiate_type(&request->arena, ks_request_header(request, "content-type"), types, n, &request->status);
 
 	memset(out_r, 0, sizeof(*out_r));
 	if (at < 0) /* upstream's router says so, which knows what each built-in kind takes */
 		return ks_status_generic(&request->status, &request->arena, 415, "", "", "", (struct ks_str){0}, "415: Unsupported Media Type");
-	out_r->kind = (enum ks_patch_kind)at;
+	out_r->cbor = at > KS_PATCH_APPLY;
+	out_r->kind = out_r->cbor ? KS_PATCH_APPLY : (enum ks_patch_kind)at;
 	return 0;
 }
 

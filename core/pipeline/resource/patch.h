@@ -15,6 +15,7 @@ struct ks_patch {
 	struct ks_value value;          /* free form */
 	struct ks_strict_errors strict; /* what is wrong with the patch itself */
 	bool warned;
+	bool cbor;                      /* APPLY: the configuration is in CBOR, not in YAML */
 };
 
 /* The kind by Content-Type. 0, or 415 with the accepted types. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "core/api/cbor.h"
 #include "core/api/managed.h"
 #include "core/api/quote.h"
 #include "core/api/time.h"
@@ -153,12 +154,25 @@ static bool read_json(struct ks_request *request, struct ks_patch *patch)
 		!repeated.n;
 }
 
+/* Upstream speaks of YAML here, too. */
+static int read_cbor(struct ks_request *request, struct ks_patch *patch)
+{
+	const char *message = "";
+	int result = ks_cbor_decode_map(&request->arena, request->body, &patch->value, &message);
+
+	if (result == -ENOMEM)
+		return out_of_memory(request);
+	return result ? ks_status_bad_request(&request->status, &request->arena, "error decoding YAML: %s", message) : 0;
+}
+
 int ks_apply_read(struct ks_request *request, struct ks_patch *patch)
 {
 	static const char *const kinds[] = {[KS_BOOL] = "bool", [KS_INT] = "number", [KS_FLOAT] = "number", [KS_STRING] = "string", [KS_LIST] = "array"};
 	const char *message = "";
 	int result;
 
+	if (patch->cbor)
+		return read_cbor(request, patch);
 	if (read_json(request, patch))
 		return 0;
 	result = ks_yaml_decode(&request->arena, request->body.p, request->body.n, &patch->value, &patch->strict, &message);
