@@ -65,7 +65,8 @@ static void print_endpoints(const struct ks_endpoints *wanted, struct ks_buf *ou
 	unsigned n = servers_of(wanted, 0, servers);
 	char text[KS_IP_TEXT];
 
-	ks_buf_add_str(out, "{\"kind\":\"Endpoints\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\",\"labels\":{"
+	ks_buf_add_str(out,
+		"{\"kind\":\"Endpoints\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\",\"labels\":{"
 		"\"" MIRROR_LABEL "\":\"true\"}},\"subsets\":[{\"addresses\":[");
 	for (unsigned i = 0; i < n; i++) {
 		ks_ip_print(servers[i], text);
@@ -92,8 +93,11 @@ static void print_slice(const struct ks_endpoints *wanted, unsigned family, stru
 	unsigned n = servers_of(wanted, family, servers);
 	char text[KS_IP_TEXT];
 
-	ks_buf_printf(out, "{\"kind\":\"EndpointSlice\",\"apiVersion\":\"discovery.k8s.io/v1\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"labels\":{"
-		"\"" SERVICE_LABEL "\":\"kubernetes\"}},\"addressType\":\"%s\",\"endpoints\":[", slice_name(wanted, family), address_type(wanted, family));
+	ks_buf_printf(out,
+		"{\"kind\":\"EndpointSlice\",\"apiVersion\":\"discovery.k8s.io/"
+		"v1\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"labels\":{"
+		"\"" SERVICE_LABEL "\":\"kubernetes\"}},\"addressType\":\"%s\",\"endpoints\":[",
+		slice_name(wanted, family), address_type(wanted, family));
 	for (unsigned i = 0; i < n; i++) {
 		ks_ip_print(servers[i], text);
 		ks_buf_printf(out, "%s{\"addresses\":[\"%s\"],\"conditions\":{\"ready\":true}}", i ? "," : "", text);
@@ -191,7 +195,8 @@ static int compare(struct comparison *c, struct ks_str name, const struct ks_buf
 	}
 	if (!object)
 		return request(c, "POST", NULL, (struct ks_str){0}, ks_buf_str(text));
-	result = ks_json_decode(&c->arena, c->server->schema, c->server->schema->resources[c->resource].type, 0, text->data, text->len, &wanted, NULL, &message);
+	result = ks_json_decode(
+		&c->arena, c->server->schema, c->server->schema->resources[c->resource].type, 0, text->data, text->len, &wanted, NULL, &message);
 	if (!result)
 		result = ks_object_tree(object, c->server->schema, &c->arena, &current);
 	for (size_t i = 0; paths[i]; i++)

@@ -25,7 +25,7 @@ struct ks_membership {
 	const struct ks_bootstrap_object *objects;
 	size_t n_objects;
 	struct ks_endpoints endpoints;
-	char address[KS_IP_TEXT];         /* "": nobody knows where this server can be reached */
+	char address[KS_IP_TEXT]; /* "": nobody knows where this server can be reached */
 	const struct ks_store *store;
 	struct ks_store_call call;
 	struct ks_store_list list;
@@ -34,7 +34,7 @@ struct ks_membership {
 	enum state state;
 	bool busy, failed, settled, leaving; /* `leaving`: the last round has begun */
 	uint64_t rounds;
-	unsigned n_pending;               /* requests of this round */
+	unsigned n_pending; /* requests of this round */
 	void (*stopped)(void *arg);
 	void *stopped_arg;
 };
@@ -85,7 +85,8 @@ static int find_address(struct ks_membership *m, struct ks_error *err)
 	if ((said && ks_ip_parse(ks_str_from(said), &ip) && is_of_use(m, &ip)) || (ask_the_kernel(&ip) && is_of_use(m, &ip)))
 		ks_ip_print(&ip, m->address);
 	else
-		ks_log(KS_LOG_WARN, "endpoints", "no advertiseAddress is given and none can be found: the kubernetes Service has no endpoints of this server");
+		ks_log(KS_LOG_WARN, "endpoints",
+			"no advertiseAddress is given and none can be found: the kubernetes Service has no endpoints of this server");
 	return 0;
 }
 
@@ -142,8 +143,8 @@ static void answered(void *arg, int code, struct ks_str body)
 	struct request *r = arg;
 
 	if (code >= 300)
-		ks_log(code == 409 || code == 404 ? KS_LOG_DEBUG : KS_LOG_WARN, "endpoints", "a request of the server to itself failed: %d %.*s", code,
-			(int)(body.n > 512 ? 512 : body.n), body.p);
+		ks_log(code == 409 || code == 404 ? KS_LOG_DEBUG : KS_LOG_WARN, "endpoints", "a request of the server to itself failed: %d %.*s",
+			code, (int)(body.n > 512 ? 512 : body.n), body.p);
 	r->code = code;
 	r->task.run = take_answer;
 	ks_loop_post(r->m->server->main_loop, &r->task);
@@ -154,8 +155,15 @@ static int send_request(void *arg, const char *method, const char *content_type,
 	static const char *const groups[] = {"system:masters"};
 	struct ks_membership *m = arg;
 	struct request *r = calloc(1, sizeof(*r));
-	const struct ks_inner_request inner = {.method = method, .target = target, .content_type = content_type, .body = body,
-		.user = "system:apiserver", .groups = groups, .n_groups = 1, .answer = answered, .arg = r};
+	const struct ks_inner_request inner = {.method = method,
+		.target = target,
+		.content_type = content_type,
+		.body = body,
+		.user = "system:apiserver",
+		.groups = groups,
+		.n_groups = 1,
+		.answer = answered,
+		.arg = r};
 
 	if (!r)
 		return -ENOMEM;
@@ -200,7 +208,8 @@ static bool wants_condition(struct ks_membership *m, const struct ks_object *obj
 
 	ks_arena_init(&arena, 0);
 	wants = !ks_object_tree(object, schema, &arena, &tree) &&
-		!ks_json_decode(&arena, schema, schema->resources[object->resource].type, 0, wanted->json, strlen(wanted->json), &ours, NULL, &message) &&
+		!ks_json_decode(
+			&arena, schema, schema->resources[object->resource].type, 0, wanted->json, strlen(wanted->json), &ours, NULL, &message) &&
 		!ks_value_present(ks_value_at(schema, &tree, "metadata.deletionTimestamp")) && !has_ready_condition(schema, &tree) &&
 		ks_value_equal(ks_value_at(schema, &tree, "spec.cidrs"), ks_value_at(schema, &ours, "spec.cidrs"));
 	ks_arena_fini(&arena);
@@ -212,11 +221,14 @@ static void make_ready(struct ks_membership *m)
 	char now[KS_TIME_TEXT], body[512];
 
 	ks_time_print(ks_time_now(), false, now);
-	snprintf(body, sizeof(body), "{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"ServiceCIDR\",\"metadata\":{\"name\":\"kubernetes\"},\"status\":{"
-		"\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"%s\",\"message\":\"Kubernetes default Service CIDR is ready\"}]}}",
+	snprintf(body, sizeof(body),
+		"{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"ServiceCIDR\",\"metadata\":{\"name\":\"kubernetes\"},\"status\":{"
+		"\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"%s\",\"message\":\"Kubernetes default Service CIDR "
+		"is ready\"}]}}",
 		now);
 	if (send_request(m, "PATCH", "application/apply-patch+yaml",
-		"/apis/networking.k8s.io/v1/servicecidrs/kubernetes/status?fieldManager=kubernetes-service-cidr-controller&force=true", ks_str_from(body)))
+		    "/apis/networking.k8s.io/v1/servicecidrs/kubernetes/status?fieldManager=kubernetes-service-cidr-controller&force=true",
+		    ks_str_from(body)))
 		m->failed = true;
 }
 
@@ -341,8 +353,10 @@ static void leased(struct ks_store_call *call)
 static struct ks_bytes *print_lease(const struct ks_membership *m)
 {
 	char text[256];
-	int n = snprintf(text, sizeof(text), "{\"kind\":\"Endpoints\",\"apiVersion\":\"v1\",\"metadata\":{\"generation\":%llu},"
-		"\"subsets\":[{\"addresses\":[{\"ip\":\"%s\"}]}]}", (unsigned long long)m->rounds, m->address);
+	int n = snprintf(text, sizeof(text),
+		"{\"kind\":\"Endpoints\",\"apiVersion\":\"v1\",\"metadata\":{\"generation\":%llu},"
+		"\"subsets\":[{\"addresses\":[{\"ip\":\"%s\"}]}]}",
+		(unsigned long long)m->rounds, m->address);
 
 	return n > 0 ? ks_bytes_dup(text, (size_t)n) : NULL;
 }
@@ -353,8 +367,13 @@ static void write_lease(struct ks_membership *m)
 
 	ks_bytes_unref(m->lease);
 	m->lease = m->leaving ? NULL : print_lease(m);
-	m->call = (struct ks_store_call){.loop = m->server->main_loop, .key = key, .value = m->lease, .expected = UINT64_MAX,
-		.lease_until_ms = m->leaving ? 0 : unix_ms() + LEASE_MS, .done = leased, .arg = m};
+	m->call = (struct ks_store_call){.loop = m->server->main_loop,
+		.key = key,
+		.value = m->lease,
+		.expected = UINT64_MAX,
+		.lease_until_ms = m->leaving ? 0 : unix_ms() + LEASE_MS,
+		.done = leased,
+		.arg = m};
 	ks_buf_clear(&m->call.key);
 	ks_buf_printf(&m->call.key, LEASES "%s", m->address);
 	if (m->call.key.failed || (!m->leaving && !m->lease)) {
@@ -411,8 +430,8 @@ static int fill(struct ks_membership *m, unsigned port, struct ks_error *err)
 	return find_address(m, err);
 }
 
-struct ks_membership *ks_membership_new(struct ks_server_state *server, const struct ks_bootstrap_object *objects, size_t n_objects, unsigned port,
-	struct ks_error *err)
+struct ks_membership *ks_membership_new(
+	struct ks_server_state *server, const struct ks_bootstrap_object *objects, size_t n_objects, unsigned port, struct ks_error *err)
 {
 	struct ks_membership *m = calloc(1, sizeof(*m));
 

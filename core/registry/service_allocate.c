@@ -28,11 +28,11 @@ struct plan {
 	struct ks_registry_context *ctx;
 	struct ks_address_wish addresses[MOST_FAMILIES];
 	unsigned n_addresses;
-	unsigned places[MOST_FAMILIES];     /* in clusterIPs */
+	unsigned places[MOST_FAMILIES]; /* in clusterIPs */
 	struct ks_port_wish ports;
 	struct ks_port_claim *claims;
-	uint32_t *claim_ports;              /* which of spec.ports a claim is for; their number: the health check */
-	int32_t *sources;                   /* of each of spec.ports: the claim that its number comes from */
+	uint32_t *claim_ports; /* which of spec.ports a claim is for; their number: the health check */
+	int32_t *sources; /* of each of spec.ports: the claim that its number comes from */
 	bool asked_ports, repeated;
 	uint32_t repeated_at;
 };
@@ -294,7 +294,8 @@ static void ask(struct plan *plan)
 
 /* -- answers: addresses -------------------------------------------------------------------------------------------- */
 
-static int refuse_address(struct ks_registry_context *ctx, const struct ks_value *service, struct ks_str ip, const char *why, struct ks_status *status)
+static int refuse_address(
+	struct ks_registry_context *ctx, const struct ks_value *service, struct ks_str ip, const char *why, struct ks_status *status)
 {
 	begin_invalid(ctx, service, status);
 	ks_cause_invalid_value(status, ctx->arena, ctx->schema, "spec.clusterIPs", ks_kit_list(ctx, service, "spec.clusterIPs"),
@@ -325,7 +326,8 @@ static const char *why_no_range(struct plan *plan, struct ks_address_wish *wish)
 	if (!ctx->dry_run || !ks_pools_ranges(ctx->pools, wish->v6, false, &range, 1))
 		return "the provided network does not match the current range";
 	ks_ip_range_print(&range, text);
-	return ks_kit_path(ctx, "the provided IP (%.*s) is not in the valid range. The range of valid IPs is %s", (int)wish->wanted.n, wish->wanted.p, text);
+	return ks_kit_path(
+		ctx, "the provided IP (%.*s) is not in the valid range. The range of valid IPs is %s", (int)wish->wanted.n, wish->wanted.p, text);
 }
 
 static int put_address(struct plan *plan, struct ks_value *service, unsigned which, struct ks_status *status)

@@ -26,7 +26,8 @@ bool ks_is_ipv6(struct ks_str text)
 static unsigned cluster_families(struct ks_registry_context *ctx, const char *families[2])
 {
 	struct ks_ip_range ranges[2];
-	unsigned n = ks_ip_ranges_parse(ctx->config && ctx->config->service_cluster_ip_range ? ctx->config->service_cluster_ip_range : "10.0.0.0/16", ranges);
+	unsigned n = ks_ip_ranges_parse(
+		ctx->config && ctx->config->service_cluster_ip_range ? ctx->config->service_cluster_ip_range : "10.0.0.0/16", ranges);
 
 	for (unsigned i = 0; i < n; i++)
 		families[i] = ranges[i].network.v6 ? "IPv6" : "IPv4";
@@ -64,8 +65,8 @@ static bool is_policy(struct ks_registry_context *ctx, const struct ks_value *se
 /* A service that prefers two families is not changed because the cluster has got a second one, or lost it. */
 bool ks_service_prefers_as_before(struct ks_registry_context *ctx, const struct ks_value *service, const struct ks_value *old)
 {
-	return old && is_policy(ctx, service, "PreferDualStack") && ks_kit_same(ctx, service, old, "spec.type") && ks_service_needs_address(ctx, service) &&
-		(!ks_kit_at(ctx, old, "spec.ipFamilyPolicy") || is_policy(ctx, old, "PreferDualStack")) &&
+	return old && is_policy(ctx, service, "PreferDualStack") && ks_kit_same(ctx, service, old, "spec.type") &&
+		ks_service_needs_address(ctx, service) && (!ks_kit_at(ctx, old, "spec.ipFamilyPolicy") || is_policy(ctx, old, "PreferDualStack")) &&
 		ks_kit_same(ctx, service, old, "spec.clusterIPs") && ks_kit_same(ctx, service, old, "spec.ipFamilies");
 }
 

@@ -119,8 +119,10 @@ static void release_addresses(struct ks_registry_context *ctx, const struct ks_v
 
 	for (uint32_t i = 0; had && i < had->n; i++) {
 		struct ks_str ip = ks_value_str(&had->items[i]);
-		const struct ks_removal removal = {.of = &ctx->pools->addresses, .name = ip,
-			.owner_ns = ks_meta_text(ctx->schema, old, "namespace"), .owner_name = ks_meta_text(ctx->schema, old, "name")};
+		const struct ks_removal removal = {.of = &ctx->pools->addresses,
+			.name = ip,
+			.owner_ns = ks_meta_text(ctx->schema, old, "namespace"),
+			.owner_name = ks_meta_text(ctx->schema, old, "name")};
 
 		if (!ks_str_is(ip, "None") && !list_has(has, ip))
 			remove_object(ctx, &removal);
@@ -164,8 +166,9 @@ static void release_ports(struct ks_registry_context *ctx, const struct ks_value
 
 void ks_service_release(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *service)
 {
-	const struct ks_removal endpoints = {
-		.of = ctx->pools ? &ctx->pools->endpoints : NULL, .ns = ks_meta_text(ctx->schema, old, "namespace"), .name = ks_meta_text(ctx->schema, old, "name")};
+	const struct ks_removal endpoints = {.of = ctx->pools ? &ctx->pools->endpoints : NULL,
+		.ns = ks_meta_text(ctx->schema, old, "namespace"),
+		.name = ks_meta_text(ctx->schema, old, "name")};
 
 	if (!ctx->pools)
 		return;

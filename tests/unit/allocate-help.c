@@ -169,7 +169,8 @@ static int wait_and_repeat(struct allocate_server *s, struct registry_test *t, c
 
 	do {
 		s->resumed = false;
-		code = old ? ks_registry_before_update(&t->ctx, &t->object, old, &t->status) : ks_registry_before_create(&t->ctx, &t->object, &t->status);
+		code = old ? ks_registry_before_update(&t->ctx, &t->object, old, &t->status)
+			   : ks_registry_before_create(&t->ctx, &t->object, &t->status);
 		if (code == KS_REGISTRY_WAIT)
 			allocate_run(s, &s->resumed);
 	} while (code == KS_REGISTRY_WAIT);

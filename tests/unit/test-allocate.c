@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Cluster addresses and node ports: one server, and two on one store. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #include "core/api/time.h"
@@ -95,8 +96,10 @@ static void the_map_is_kept_as_a_number(void **state)
 	bytes = ks_portmap_encode(&map);
 	assert_non_null(bytes);
 	/* Bits 1 and 8: 0x0102. */
-	assert_int_equal(bytes->len, strlen("{\"kind\":\"RangeAllocation\",\"apiVersion\":\"v1\",\"metadata\":{},\"range\":\"30000-32767\",\"data\":\"AQI=\"}"));
-	assert_memory_equal(bytes->data, "{\"kind\":\"RangeAllocation\",\"apiVersion\":\"v1\",\"metadata\":{},\"range\":\"30000-32767\",\"data\":\"AQI=\"}", bytes->len);
+	assert_int_equal(bytes->len,
+		strlen("{\"kind\":\"RangeAllocation\",\"apiVersion\":\"v1\",\"metadata\":{},\"range\":\"30000-32767\",\"data\":\"AQI=\"}"));
+	assert_memory_equal(bytes->data,
+		"{\"kind\":\"RangeAllocation\",\"apiVersion\":\"v1\",\"metadata\":{},\"range\":\"30000-32767\",\"data\":\"AQI=\"}", bytes->len);
 	assert_true(ks_portmap_init(&read, "30000-32767"));
 	assert_int_equal(ks_portmap_decode(&read, bytes), 0);
 	assert_int_equal(read.used, 2);
@@ -159,7 +162,8 @@ static void a_service_holds_its_address(void **state)
 	snprintf(key, sizeof(key), ADDRESS "%s", ip);
 	object = allocate_get(&g, key);
 	assert_non_null(object);
-	assert_non_null(strstr(object, "\"labels\":{\"ipaddress.kubernetes.io/ip-family\":\"IPv4\",\"ipaddress.kubernetes.io/managed-by\":\"ipallocator.k8s.io\"}"));
+	assert_non_null(strstr(
+		object, "\"labels\":{\"ipaddress.kubernetes.io/ip-family\":\"IPv4\",\"ipaddress.kubernetes.io/managed-by\":\"ipallocator.k8s.io\"}"));
 	assert_non_null(strstr(object, "\"spec\":{\"parentRef\":{\"resource\":\"services\",\"namespace\":\"n\",\"name\":\"a\"}}"));
 	allocate_commit(&g, &g.a, &t, false);
 	/* Nobody else gets it. */
@@ -174,7 +178,8 @@ static void a_service_holds_its_address(void **state)
 
 static void a_write_that_failed_gives_back(void **state)
 {
-	static const char json[] = "{'metadata':{'name':'a'},'spec':{'type':'NodePort','clusterIP':'10.0.0.77','ports':[{'port':80,'nodePort':30007}]}}";
+	static const char json[] =
+		"{'metadata':{'name':'a'},'spec':{'type':'NodePort','clusterIP':'10.0.0.77','ports':[{'port':80,'nodePort':30007}]}}";
 	struct allocate_group g;
 	struct registry_test t;
 
@@ -196,7 +201,7 @@ static void a_write_that_failed_gives_back(void **state)
 static void all_or_nothing_is_taken(void **state)
 {
 	static const char json[] = "{'metadata':{'name':'a'},'spec':{'type':'NodePort','clusterIP':'10.0.0.9','ports':["
-		"{'name':'x','port':1,'nodePort':30001},{'name':'y','port':2,'nodePort':30999}]}}";
+				   "{'name':'x','port':1,'nodePort':30001},{'name':'y','port':2,'nodePort':30999}]}}";
 	struct allocate_group g;
 	struct registry_test t;
 
@@ -205,7 +210,8 @@ static void all_or_nothing_is_taken(void **state)
 	allocate_begin(&g, &g.a, &t);
 	assert_int_equal(allocate_create(&g.a, &t, json), 422);
 	assert_string_equal(t.status.causes->field, "spec.ports[1].nodePort");
-	assert_non_null(strstr(t.status.message, "Invalid value: 30999: provided port is not in the valid range. The range of valid ports is 30000-30100"));
+	assert_non_null(
+		strstr(t.status.message, "Invalid value: 30999: provided port is not in the valid range. The range of valid ports is 30000-30100"));
 	allocate_fail(&g, &g.a, &t);
 	assert_null(allocate_get(&g, ADDRESS "10.0.0.9"));
 	assert_non_null(strstr(allocate_get(&g, "/registry/ranges/servicenodeports"), "\"data\":\"\""));
@@ -221,8 +227,10 @@ static void ports_of_one_number_share_a_node_port(void **state)
 	(void)state;
 	allocate_open(&g, "10.0.0.0/24", "30000-30100");
 	allocate_begin(&g, &g.a, &t);
-	assert_int_equal(allocate_create(&g.a, &t, "{'metadata':{'name':'a'},'spec':{'type':'NodePort','ports':[{'name':'t','port':53,'protocol':'TCP'},"
-		"{'name':'u','port':53,'protocol':'UDP','nodePort':30042},{'name':'o','port':54}]}}"), 0);
+	assert_int_equal(allocate_create(&g.a, &t,
+				 "{'metadata':{'name':'a'},'spec':{'type':'NodePort','ports':[{'name':'t','port':53,'protocol':'TCP'},"
+				 "{'name':'u','port':53,'protocol':'UDP','nodePort':30042},{'name':'o','port':54}]}}"),
+		0);
 	assert_non_null(strstr(registry_json(&t, &t.object), "'name':'t','protocol':'TCP','port':53,'targetPort':53,'nodePort':30042"));
 	assert_non_null(strstr(registry_json(&t, &t.object), "'name':'u','protocol':'UDP','port':53,'targetPort':53,'nodePort':30042"));
 	allocate_fail(&g, &g.a, &t);
@@ -258,24 +266,31 @@ static void a_type_that_needs_no_ports_gives_them_back(void **state)
 	(void)state;
 	allocate_open(&g, "10.0.0.0/24", "30000-30100");
 	allocate_begin(&g, &g.a, &t);
-	assert_int_equal(allocate_create(&g.a, &t, "{'metadata':{'name':'a'},'spec':{'type':'LoadBalancer','externalTrafficPolicy':'Local',"
-		"'ports':[{'port':80,'nodePort':30003}],'healthCheckNodePort':30004}}"), 0);
+	assert_int_equal(allocate_create(&g.a, &t,
+				 "{'metadata':{'name':'a'},'spec':{'type':'LoadBalancer','externalTrafficPolicy':'Local',"
+				 "'ports':[{'port':80,'nodePort':30003}],'healthCheckNodePort':30004}}"),
+		0);
 	allocate_commit(&g, &g.a, &t, false);
 	assert_non_null(strstr(allocate_get(&g, "/registry/ranges/servicenodeports"), "\"data\":\"GA==\""));
-	assert_int_equal(allocate_update(&g.a, &t, "{'metadata':{'name':'a','uid':'','resourceVersion':'1'},'spec':{'type':'LoadBalancer',"
-		"'externalTrafficPolicy':'Cluster','ports':[{'port':80}]}}"), 0);
+	assert_int_equal(allocate_update(&g.a, &t,
+				 "{'metadata':{'name':'a','uid':'','resourceVersion':'1'},'spec':{'type':'LoadBalancer',"
+				 "'externalTrafficPolicy':'Cluster','ports':[{'port':80}]}}"),
+		0);
 	assert_non_null(strstr(registry_json(&t, &t.object), "'nodePort':30003"));
 	allocate_commit(&g, &g.a, &t, false);
 	assert_non_null(strstr(allocate_get(&g, "/registry/ranges/servicenodeports"), "\"data\":\"CA==\""));
-	assert_int_equal(allocate_update(&g.a, &t, "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'type':'ClusterIP','ports':[{'port':80}]}}"), 0);
+	assert_int_equal(
+		allocate_update(&g.a, &t, "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'type':'ClusterIP','ports':[{'port':80}]}}"), 0);
 	assert_null(strstr(registry_json(&t, &t.object), "nodePort"));
 	allocate_commit(&g, &g.a, &t, false);
 	assert_non_null(strstr(allocate_get(&g, "/registry/ranges/servicenodeports"), "\"data\":\"\""));
 	assert_int_equal(ks_cache_count(g.a.pools->addresses.cache), 1);
-	assert_int_equal(allocate_update(&g.a, &t, "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'type':'ExternalName','externalName':'x.y'}}"), 0);
+	assert_int_equal(
+		allocate_update(&g.a, &t, "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'type':'ExternalName','externalName':'x.y'}}"), 0);
 	allocate_commit(&g, &g.a, &t, false);
 	assert_int_equal(ks_cache_count(g.a.pools->addresses.cache), 0);
-	assert_int_equal(allocate_update(&g.a, &t, "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'type':'NodePort','ports':[{'port':80}]}}"), 0);
+	assert_int_equal(
+		allocate_update(&g.a, &t, "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'type':'NodePort','ports':[{'port':80}]}}"), 0);
 	allocate_commit(&g, &g.a, &t, false);
 	assert_int_equal(ks_cache_count(g.a.pools->addresses.cache), 1);
 	registry_close(&t);
@@ -290,7 +305,8 @@ static void endpoints_go_with_their_service(void **state)
 	(void)state;
 	allocate_open(&g, "10.0.0.0/24", "30000-30100");
 	allocate_begin(&g, &g.a, &t);
-	allocate_put(&g, "/registry/services/endpoints/n/a", "{\"kind\":\"Endpoints\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}");
+	allocate_put(&g, "/registry/services/endpoints/n/a",
+		"{\"kind\":\"Endpoints\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}");
 	assert_int_equal(allocate_create(&g.a, &t, named(PLAIN, "a")), 0);
 	allocate_commit(&g, &g.a, &t, false);
 	assert_non_null(allocate_get(&g, "/registry/services/endpoints/n/a"));
@@ -304,9 +320,10 @@ static void endpoints_go_with_their_service(void **state)
 
 static void a_service_gets_a_second_family_and_gives_it_back(void **state)
 {
-	static const char dual[] = "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'ipFamilyPolicy':'RequireDualStack','ports':[{'port':80}]}}";
+	static const char dual[] =
+		"{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'ipFamilyPolicy':'RequireDualStack','ports':[{'port':80}]}}";
 	static const char single[] = "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'ipFamilyPolicy':'SingleStack','clusterIP':'%s',"
-		"'clusterIPs':['%s','%s'],'ipFamilies':['IPv4','IPv6'],'ports':[{'port':80}]}}";
+				     "'clusterIPs':['%s','%s'],'ipFamilies':['IPv4','IPv6'],'ports':[{'port':80}]}}";
 	struct allocate_group g;
 	struct registry_test t;
 	const struct ks_value *ips;
@@ -350,8 +367,10 @@ static void the_second_address_is_not_dropped_by_the_way(void **state)
 	assert_int_equal(allocate_create(&g.a, &t, "{'metadata':{'name':'a'},'spec':{'ipFamilyPolicy':'PreferDualStack','ports':[{'port':80}]}}"), 0);
 	assert_non_null(strstr(registry_json(&t, &t.object), "'ipFamilies':['IPv6','IPv4']"));
 	allocate_commit(&g, &g.a, &t, false);
-	snprintf(text, sizeof(text), "{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'ipFamilyPolicy':'RequireDualStack','clusterIP':'%s','clusterIPs':['%s'],"
-		"'ports':[{'port':80}]}}", registry_text(&t, &t.old, "spec.clusterIP"), registry_text(&t, &t.old, "spec.clusterIP"));
+	snprintf(text, sizeof(text),
+		"{'metadata':{'name':'a','resourceVersion':'1'},'spec':{'ipFamilyPolicy':'RequireDualStack','clusterIP':'%s','clusterIPs':['%s'],"
+		"'ports':[{'port':80}]}}",
+		registry_text(&t, &t.old, "spec.clusterIP"), registry_text(&t, &t.old, "spec.clusterIP"));
 	assert_int_equal(allocate_update(&g.a, &t, text), 422);
 	assert_non_null(strstr(t.status.message, "must be 'SingleStack' to release the secondary cluster IP"));
 	registry_close(&t);
@@ -416,7 +435,8 @@ static void no_address_is_given_twice(void **state)
 		/* Nothing is committed: neither cache knows of a service, only the objects hold the addresses. */
 		assert_int_equal(allocate_create(s, &tests[i], named(PLAIN, name)), i < ALL ? 0 : 500);
 		for (int k = 0; k < i && i < ALL; k++)
-			assert_string_not_equal(registry_text(&tests[k], &tests[k].object, "spec.clusterIP"), registry_text(&tests[i], &tests[i].object, "spec.clusterIP"));
+			assert_string_not_equal(registry_text(&tests[k], &tests[k].object, "spec.clusterIP"),
+				registry_text(&tests[i], &tests[i].object, "spec.clusterIP"));
 	}
 	assert_non_null(strstr(tests[ALL].status.message, "failed to allocate a serviceIP: range is full"));
 	for (int i = 0; i <= ALL; i++) {
@@ -446,8 +466,13 @@ static void one_of_two_gets_what_both_ask_for(void **state)
 		snprintf(text, sizeof(text), "10.0.0.%d", round + 1);
 		/* Both have begun before either is answered. */
 		for (int i = 0; i < 2; i++) {
-			wishes[i] = (struct ks_address_wish){.pools = servers[i]->pools, .loop = servers[i]->loop, .ns = KS_STR_LIT("n"), .name = KS_STR_LIT("x"),
-				.wanted = ks_str_from(text), .done = wish_answered, .arg = &over[i]};
+			wishes[i] = (struct ks_address_wish){.pools = servers[i]->pools,
+				.loop = servers[i]->loop,
+				.ns = KS_STR_LIT("n"),
+				.name = KS_STR_LIT("x"),
+				.wanted = ks_str_from(text),
+				.done = wish_answered,
+				.arg = &over[i]};
 			ks_address_ask(&wishes[i]);
 		}
 		for (int i = 0; i < 2; i++)
@@ -487,6 +512,90 @@ static void no_port_is_given_twice(void **state)
 	allocate_close(&g);
 }
 
+/* -- many threads on one server -- */
+
+enum { THREADS = 8, EACH = 40 };
+
+struct asker {
+	pthread_t thread;
+	struct ks_ports *ports;
+	struct ks_loop *loop;
+	struct ks_port_wish wish;
+	struct ks_port_claim claims[EACH];
+	uint32_t returned;
+	unsigned n;
+	bool failed;
+};
+
+static void ask_next(struct asker *a);
+
+static void was_answered(struct ks_port_wish *wish)
+{
+	struct asker *a = (struct asker *)((char *)wish - offsetof(struct asker, wish));
+
+	a->failed |= wish->result != 0;
+	if (++a->n == EACH)
+		ks_loop_stop(a->loop);
+	else
+		ask_next(a);
+}
+
+/* Each takes one; every second time the last one is given back. */
+static void ask_next(struct asker *a)
+{
+	bool gives_back = a->n && a->n % 2 == 0;
+
+	a->returned = gives_back ? a->claims[a->n - 1].got : 0;
+	if (gives_back)
+		a->claims[a->n - 1].got = 0;
+	a->wish = (struct ks_port_wish){
+		.loop = a->loop, .claims = &a->claims[a->n], .n_claims = 1, .returned = &a->returned, .n_returned = gives_back, .done = was_answered};
+	ks_ports_ask(a->ports, &a->wish);
+}
+
+static void *ask_all(void *arg)
+{
+	struct asker *a = arg;
+
+	ask_next(a);
+	ks_loop_run(a->loop);
+	return NULL;
+}
+
+static void threads_share_the_ports(void **state)
+{
+	struct asker *askers = test_calloc(THREADS, sizeof(*askers));
+	struct ks_portmap seen, stored;
+	struct allocate_group g;
+	struct ks_bytes *bytes;
+	const char *text;
+
+	(void)state;
+	allocate_open(&g, "10.0.0.0/24", "30000-30399");
+	assert_true(ks_portmap_init(&seen, "30000-30399") && ks_portmap_init(&stored, "30000-30399"));
+	for (int i = 0; i < THREADS; i++) {
+		askers[i].ports = i % 2 ? &g.a.pools->ports : &g.b.pools->ports;
+		askers[i].loop = ks_loop_new(KS_LOOP_NO_INDEX);
+		assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_all, &askers[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
+		assert_false(askers[i].failed);
+		for (int k = 0; k < EACH; k++)
+			assert_true(!askers[i].claims[k].got || ks_portmap_take(&seen, askers[i].claims[k].got));
+	}
+	/* The map in the store is what they have. */
+	text = allocate_get(&g, "/registry/ranges/servicenodeports");
+	bytes = ks_bytes_dup(text, strlen(text));
+	assert_int_equal(ks_portmap_decode(&stored, bytes), 0);
+	assert_memory_equal(stored.words, seen.words, sizeof(seen.words));
+	ks_bytes_unref(bytes);
+	for (int i = 0; i < THREADS; i++)
+		ks_loop_free(&askers[i].loop);
+	test_free(askers);
+	allocate_close(&g);
+}
+
 /* -- repair -- */
 
 static void repair(struct allocate_group *g, struct allocate_server *s, int looks)
@@ -517,7 +626,8 @@ static void what_a_crash_has_lost_is_put_right(void **state)
 	snprintf(key, sizeof(key), ADDRESS "%s", registry_text(&t, &t.object, "spec.clusterIP"));
 	/* Its address is gone, so is its port. */
 	allocate_put(&g, key, NULL);
-	allocate_put(&g, "/registry/ranges/servicenodeports", "{\"kind\":\"RangeAllocation\",\"apiVersion\":\"v1\",\"metadata\":{},\"range\":\"30000-30100\",\"data\":\"\"}");
+	allocate_put(&g, "/registry/ranges/servicenodeports",
+		"{\"kind\":\"RangeAllocation\",\"apiVersion\":\"v1\",\"metadata\":{},\"range\":\"30000-30100\",\"data\":\"\"}");
 	allocate_restart(&g, &g.a);
 	repair(&g, &g.a, 1);
 	object = allocate_get(&g, key);
@@ -525,8 +635,10 @@ static void what_a_crash_has_lost_is_put_right(void **state)
 	assert_non_null(strstr(object, "\"namespace\":\"n\",\"name\":\"a\""));
 	assert_non_null(strstr(allocate_get(&g, "/registry/ranges/servicenodeports"), "\"data\":\"Ag==\""));
 	/* It is said to be somebody else's. */
-	snprintf(json, sizeof(json), "{\"kind\":\"IPAddress\",\"apiVersion\":\"networking.k8s.io/v1\",\"metadata\":{\"name\":\"%s\"},\"spec\":{\"parentRef\":{"
-		"\"group\":\"gateway.networking.k8s.io\",\"resource\":\"gateways\",\"name\":\"g\"}}}", key + strlen(ADDRESS));
+	snprintf(json, sizeof(json),
+		"{\"kind\":\"IPAddress\",\"apiVersion\":\"networking.k8s.io/v1\",\"metadata\":{\"name\":\"%s\"},\"spec\":{\"parentRef\":{"
+		"\"group\":\"gateway.networking.k8s.io\",\"resource\":\"gateways\",\"name\":\"g\"}}}",
+		key + strlen(ADDRESS));
 	allocate_put(&g, key, json);
 	allocate_restart(&g, &g.a);
 	repair(&g, &g.a, 1);
@@ -535,7 +647,7 @@ static void what_a_crash_has_lost_is_put_right(void **state)
 	allocate_close(&g);
 }
 
-#define LEAKED                                                                                                                       \
+#define LEAKED                                                                                                                              \
 	"{\"kind\":\"IPAddress\",\"apiVersion\":\"networking.k8s.io/v1\",\"metadata\":{\"name\":\"10.0.0.8\",\"creationTimestamp\":\"%s\"," \
 	"\"labels\":{\"ipaddress.kubernetes.io/ip-family\":\"IPv4\",\"ipaddress.kubernetes.io/managed-by\":\"%s\"}},\"spec\":{"             \
 	"\"parentRef\":{\"resource\":\"services\",\"namespace\":\"n\",\"name\":\"nobody\"}}}"
@@ -550,7 +662,8 @@ static void put_leaked(struct allocate_group *g, const char *made, const char *m
 
 static void what_belongs_to_nobody_is_given_back(void **state)
 {
-	static const char taken[] = "{\"kind\":\"RangeAllocation\",\"apiVersion\":\"v1\",\"metadata\":{},\"range\":\"30000-30100\",\"data\":\"Ag==\"}";
+	static const char taken[] =
+		"{\"kind\":\"RangeAllocation\",\"apiVersion\":\"v1\",\"metadata\":{},\"range\":\"30000-30100\",\"data\":\"Ag==\"}";
 	struct allocate_group g;
 	struct ks_arena arena;
 
@@ -597,6 +710,7 @@ int main(void)
 		cmocka_unit_test(no_address_is_given_twice),
 		cmocka_unit_test(one_of_two_gets_what_both_ask_for),
 		cmocka_unit_test(no_port_is_given_twice),
+		cmocka_unit_test(threads_share_the_ports),
 		cmocka_unit_test(what_a_crash_has_lost_is_put_right),
 		cmocka_unit_test(what_belongs_to_nobody_is_given_back),
 	};

@@ -16,8 +16,9 @@ enum { SLICE = 1024 };
 #define FAMILY_LABEL "ipaddress.kubernetes.io/ip-family"
 #define MANAGER_LABEL "ipaddress.kubernetes.io/managed-by"
 #define MANAGER "ipallocator.k8s.io"
-#define FIELDS                                                                                                                                        \
-	"{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:" FAMILY_LABEL "\":{},\"f:" MANAGER_LABEL "\":{}}},\"f:spec\":{\"f:parentRef\":{\".\":{},\"f:name\":" \
+#define FIELDS                                                                                 \
+	"{\"f:metadata\":{\"f:labels\":{\".\":{},\"f:" FAMILY_LABEL "\":{},\"f:" MANAGER_LABEL \
+	"\":{}}},\"f:spec\":{\"f:parentRef\":{\".\":{},\"f:name\":"                            \
 	"{},\"f:namespace\":{},\"f:resource\":{}}}}"
 
 /* -- the object ----------------------------------------------------------------------------------------------------- */
@@ -32,10 +33,14 @@ static void print_object(struct ks_buf *out, const struct ks_ip *ip, struct ks_s
 		out->failed = true;
 		return;
 	}
-	ks_buf_printf(out, "{\"kind\":\"IPAddress\",\"apiVersion\":\"networking.k8s.io/v1\",\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\","
-		"\"creationTimestamp\":\"%s\",\"labels\":{\"" FAMILY_LABEL "\":\"%s\",\"" MANAGER_LABEL "\":\"" MANAGER "\"},\"managedFields\":[{\"manager\":"
-		"\"kube-apiserver\",\"operation\":\"Update\",\"apiVersion\":\"networking.k8s.io/v1\",\"time\":\"%s\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":"
-		FIELDS "}]},\"spec\":{\"parentRef\":{\"resource\":\"services\",\"namespace\":\"", text, uid, now, ip->v6 ? "IPv6" : "IPv4", now);
+	ks_buf_printf(out,
+		"{\"kind\":\"IPAddress\",\"apiVersion\":\"networking.k8s.io/v1\",\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\","
+		"\"creationTimestamp\":\"%s\",\"labels\":{\"" FAMILY_LABEL "\":\"%s\",\"" MANAGER_LABEL "\":\"" MANAGER
+		"\"},\"managedFields\":[{\"manager\":"
+		"\"kube-apiserver\",\"operation\":\"Update\",\"apiVersion\":\"networking.k8s.io/"
+		"v1\",\"time\":\"%s\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":" FIELDS
+		"}]},\"spec\":{\"parentRef\":{\"resource\":\"services\",\"namespace\":\"",
+		text, uid, now, ip->v6 ? "IPv6" : "IPv4", now);
 	ks_buf_add(out, ns.p, ns.n);
 	ks_buf_add_str(out, "\",\"name\":\"");
 	ks_buf_add(out, name.p, name.n);
@@ -85,7 +90,8 @@ bool ks_address_is_managed(struct ks_pools *pools, const struct ks_value *addres
 bool ks_address_is_labelled(struct ks_pools *pools, const struct ks_value *address)
 {
 	const struct ks_value *labels = ks_value_at(pools->schema, address, "metadata.labels");
-	bool v6 = text_at(pools, address, "metadata.name").n && memchr(text_at(pools, address, "metadata.name").p, ':', text_at(pools, address, "metadata.name").n);
+	bool v6 = text_at(pools, address, "metadata.name").n &&
+		memchr(text_at(pools, address, "metadata.name").p, ':', text_at(pools, address, "metadata.name").n);
 
 	return ks_address_is_managed(pools, address) &&
 		ks_str_is(ks_value_str(ks_value_get(pools->schema, labels, FAMILY_LABEL)), v6 ? "IPv6" : "IPv4");

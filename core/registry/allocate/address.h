@@ -8,10 +8,10 @@
 
 enum ks_address_result {
 	KS_ADDRESS_TAKEN = 1,
-	KS_ADDRESS_IN_USE,      /* somebody else has it */
-	KS_ADDRESS_NO_RANGE,    /* no ready range holds it, or there is none */
+	KS_ADDRESS_IN_USE, /* somebody else has it */
+	KS_ADDRESS_NO_RANGE, /* no ready range holds it, or there is none */
 	KS_ADDRESS_NONE_LEFT,
-	KS_ADDRESS_FAILED       /* the store, or memory */
+	KS_ADDRESS_FAILED /* the store, or memory */
 };
 
 enum { KS_ADDRESS_RANGES = 32 };
@@ -21,19 +21,19 @@ struct ks_address_wish {
 	/* in */
 	struct ks_pools *pools;
 	struct ks_loop *loop;
-	struct ks_str ns, name;    /* of the service that it is for */
-	struct ks_str wanted;      /* empty: any of the family */
+	struct ks_str ns, name; /* of the service that it is for */
+	struct ks_str wanted; /* empty: any of the family */
 	bool v6;
 	void (*done)(struct ks_address_wish *wish); /* never before ks_address_ask returns */
 	void *arg;
 	/* out */
-	int result;                /* enum ks_address_result */
+	int result; /* enum ks_address_result */
 	char text[KS_IP_TEXT];
-	uint64_t revision;         /* of the IPAddress object */
+	uint64_t revision; /* of the IPAddress object */
 	/* private */
 	struct ks_ip_range ranges[KS_ADDRESS_RANGES];
 	unsigned n_ranges, first_range, n_tried;
-	bool lower;                /* what is kept for those who ask is looked through, too */
+	bool lower; /* what is kept for those who ask is looked through, too */
 	uint64_t from, count, start, at; /* of the part of the range that is looked through */
 	struct ks_object *object;
 	struct ks_store_call call;
@@ -49,6 +49,7 @@ bool ks_address_is_managed(struct ks_pools *pools, const struct ks_value *addres
 bool ks_address_is_labelled(struct ks_pools *pools, const struct ks_value *address);
 
 /* The IPAddress of a service; NULL when out of memory. */
-struct ks_object *ks_address_object(struct ks_pools *pools, const struct ks_ip *ip, struct ks_str ns, struct ks_str name) __attribute__((warn_unused_result));
+struct ks_object *ks_address_object(struct ks_pools *pools, const struct ks_ip *ip, struct ks_str ns, struct ks_str name)
+	__attribute__((warn_unused_result));
 
 #endif

@@ -20,7 +20,10 @@ struct ks_ip {
 bool ks_ip_parse(struct ks_str text, struct ks_ip *out_r);
 /* The canonical form. */
 void ks_ip_print(const struct ks_ip *ip, char out[KS_IP_TEXT]);
-static inline int ks_ip_cmp(const struct ks_ip *a, const struct ks_ip *b) { return memcmp(a->bytes, b->bytes, sizeof(a->bytes)); }
+static inline int ks_ip_cmp(const struct ks_ip *a, const struct ks_ip *b)
+{
+	return memcmp(a->bytes, b->bytes, sizeof(a->bytes));
+}
 /* `n` further on; it wraps at the end of all addresses. */
 struct ks_ip ks_ip_plus(const struct ks_ip *ip, uint64_t n);
 bool ks_ip_is_loopback(const struct ks_ip *ip);

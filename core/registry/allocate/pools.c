@@ -33,8 +33,8 @@ static int fill(struct ks_pools *pools, struct ks_router *router, const struct k
 	return 0;
 }
 
-struct ks_pools *ks_pools_new(const struct ks_schema *schema, struct ks_router *router, struct ks_cache *cache, const struct ks_config *config,
-	struct ks_error *err)
+struct ks_pools *ks_pools_new(
+	const struct ks_schema *schema, struct ks_router *router, struct ks_cache *cache, const struct ks_config *config, struct ks_error *err)
 {
 	struct ks_pools *pools = calloc(1, sizeof(*pools));
 

@@ -180,8 +180,8 @@ static void swap(struct ks_ports *ports, struct ks_loop *loop)
 	ports->value = ks_portmap_encode(&ports->next);
 	ks_buf_clear(&key);
 	ks_buf_add_str(&key, KEY);
-	ports->call = (struct ks_store_call){
-		.loop = loop, .key = key, .value = ports->value, .expected = ports->revision, .done = swapped, .arg = ports};
+	ports->call =
+		(struct ks_store_call){.loop = loop, .key = key, .value = ports->value, .expected = ports->revision, .done = swapped, .arg = ports};
 	if (!ports->value || key.failed)
 		land(ports, loop, -ENOMEM);
 	else

@@ -26,12 +26,12 @@ struct ks_port_wish {
 	size_t n_claims;
 	const uint32_t *returned; /* given back */
 	size_t n_returned;
-	bool dry;        /* only says what would be */
+	bool dry; /* only says what would be */
 	struct ks_portmap *copy; /* gets what stands in the store, without this wish; NULL: not wanted */
 	void (*done)(struct ks_port_wish *wish);
 	/* out */
-	int result;      /* 0; -EEXIST: taken already; -ERANGE: not of the range; -ENOSPC: none is left; -EIO: the store; -ENOMEM */
-	size_t failed;   /* which claim */
+	int result; /* 0; -EEXIST: taken already; -ERANGE: not of the range; -ENOSPC: none is left; -EIO: the store; -ENOMEM */
+	size_t failed; /* which claim */
 	/* private */
 	struct ks_port_wish *next;
 	struct ks_task task;
@@ -40,19 +40,19 @@ struct ks_port_wish {
 struct ks_ports {
 	pthread_mutex_t lock;
 	const struct ks_store *store;
-	uint32_t first, count;       /* of the range */
-	bool alone;                  /* nobody else writes to the store: what is known is what stands there */
+	uint32_t first, count; /* of the range */
+	bool alone; /* nobody else writes to the store: what is known is what stands there */
 	/* What is taken by objects; asked where no map can be read. May be NULL. */
 	void (*seed)(struct ks_portmap *map, void *arg);
 	void *seed_arg;
 	struct ks_portmap known, next;
-	uint64_t revision;           /* of `known`; 0: nothing stands there */
-	bool fresh;                  /* `known` was read, or written, and not contradicted since */
+	uint64_t revision; /* of `known`; 0: nothing stands there */
+	bool fresh; /* `known` was read, or written, and not contradicted since */
 	struct ks_port_wish *waiting, **last, *flying;
 	struct ks_store_call call;
 	struct ks_store_read read;
 	struct ks_bytes *value;
-	bool busy, live;             /* `live`: `known` was read for what is flying */
+	bool busy, live; /* `live`: `known` was read for what is flying */
 };
 
 /* False when the range can't be used. */

@@ -81,7 +81,8 @@ static void removed(struct ks_store_call *call)
 		return;
 	}
 	if (call->outcome == KS_WRITE_FAILED)
-		ks_log(KS_LOG_WARN, "services", "%.*s could not be removed, the next repair will: %s", (int)call->key.len, call->key.data, call->error);
+		ks_log(KS_LOG_WARN, "services", "%.*s could not be removed, the next repair will: %s", (int)call->key.len, call->key.data,
+			call->error);
 	end(r, call->outcome == KS_WRITE_COMMITTED ? call->revision : 0);
 }
 

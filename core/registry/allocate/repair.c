@@ -145,8 +145,8 @@ static void check_address(struct ks_repair *r, const struct ks_object *service, 
 	char name[KS_IP_TEXT];
 
 	if (!ks_ip_parse(text, &ip) || !in_a_range(r, &ip)) {
-		ks_log(KS_LOG_WARN, "addresses", "the address %.*s of service %.*s/%.*s is not within any service range; please recreate it", (int)text.n, text.p,
-			(int)service->ns.n, service->ns.p, (int)service->name.n, service->name.p);
+		ks_log(KS_LOG_WARN, "addresses", "the address %.*s of service %.*s/%.*s is not within any service range; please recreate it",
+			(int)text.n, text.p, (int)service->ns.n, service->ns.p, (int)service->name.n, service->name.p);
 		return;
 	}
 	ks_ip_print(&ip, name);
@@ -157,8 +157,8 @@ static void check_address(struct ks_repair *r, const struct ks_object *service, 
 		ks_log(KS_LOG_ERROR, "addresses", "the address %s of service %.*s/%.*s was given to another service, too; please recreate it", name,
 			(int)service->ns.n, service->ns.p, (int)service->name.n, service->name.p);
 	if (verdict == WRONG && (fault = add_fault(r))) {
-		ks_log(KS_LOG_WARN, "addresses", "the address %s of service %.*s/%.*s is not allocated; repairing", name, (int)service->ns.n, service->ns.p,
-			(int)service->name.n, service->name.p);
+		ks_log(KS_LOG_WARN, "addresses", "the address %s of service %.*s/%.*s is not allocated; repairing", name, (int)service->ns.n,
+			service->ns.p, (int)service->name.n, service->name.p);
 		fault->ip = ip;
 		strcpy(fault->name, name);
 		fault->revision = address ? address->revision : 0;
@@ -190,7 +190,8 @@ static bool is_young(struct ks_repair *r, struct ks_arena *arena, const struct k
 	struct ks_time made, now = ks_time_now();
 	const char *message;
 
-	if (r->alone || ks_time_parse(arena, ks_value_str(ks_value_at(r->pools->schema, address, "metadata.creationTimestamp")), false, &made, &message))
+	if (r->alone ||
+		ks_time_parse(arena, ks_value_str(ks_value_at(r->pools->schema, address, "metadata.creationTimestamp")), false, &made, &message))
 		return false;
 	return now.seconds - made.seconds <= GRACE_S;
 }
@@ -227,7 +228,8 @@ static void check_addresses(struct ks_repair *r)
 		struct fault *fault = is_lost(r, &arena, object) && object->name.n < sizeof(fault->name) ? add_fault(r) : NULL;
 
 		if (fault) {
-			ks_log(KS_LOG_WARN, "addresses", "the address %.*s belongs to no service; it is given back", (int)object->name.n, object->name.p);
+			ks_log(KS_LOG_WARN, "addresses", "the address %.*s belongs to no service; it is given back", (int)object->name.n,
+				object->name.p);
 			memcpy(fault->name, object->name.p, object->name.n);
 			fault->revision = object->revision;
 		}
@@ -391,8 +393,8 @@ static void map_read(struct ks_port_wish *wish)
 		finish(r);
 		return;
 	}
-	r->wish = (struct ks_port_wish){.loop = r->loop, .claims = r->claims, .n_claims = missing, .returned = r->returned, .n_returned = lost,
-		.done = ports_repaired};
+	r->wish = (struct ks_port_wish){
+		.loop = r->loop, .claims = r->claims, .n_claims = missing, .returned = r->returned, .n_returned = lost, .done = ports_repaired};
 	ks_ports_ask(&r->pools->ports, &r->wish);
 }
 

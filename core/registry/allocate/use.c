@@ -4,8 +4,8 @@
 
 #include "core/util/log.h"
 
-int ks_pools_each_service(struct ks_pools *pools, int (*each)(struct ks_pools *pools, struct ks_object *object, const struct ks_value *service, void *arg),
-	void *arg)
+int ks_pools_each_service(
+	struct ks_pools *pools, int (*each)(struct ks_pools *pools, struct ks_object *object, const struct ks_value *service, void *arg), void *arg)
 {
 	struct ks_snapshot snapshot;
 	struct ks_cursor cursor;

@@ -7,8 +7,8 @@
 #include "core/registry/allocate/pools.h"
 
 /* Calls `each` for every service in the cache; the tree lives during the call. Nonzero: stop, and that is the result. */
-int ks_pools_each_service(struct ks_pools *pools, int (*each)(struct ks_pools *pools, struct ks_object *object, const struct ks_value *service, void *arg),
-	void *arg);
+int ks_pools_each_service(
+	struct ks_pools *pools, int (*each)(struct ks_pools *pools, struct ks_object *object, const struct ks_value *service, void *arg), void *arg);
 /* Marks the node ports of all services; ks_ports.seed. */
 void ks_pools_seed_ports(struct ks_portmap *map, void *pools);
 /* Does the service in the cache have this cluster address? */
