@@ -17,7 +17,7 @@ GCC = ws.Tree("gcc", "--enable-werror")
 ASAN = ws.Tree("asan", "--enable-werror", "--enable-sanitizers", "--enable-static-plugins", CC="clang", CXX="clang++", CFLAGS="-O1 -g", CXXFLAGS="-O1 -g")
 TSAN = ws.Tree("tsan", "--enable-werror", "--enable-thread-sanitizer", CC="clang", CXX="clang++", CFLAGS="-O1 -g", CXXFLAGS="-O1 -g")
 # What has threads that share something.
-THREADED = re.compile(r"loop|cache|plugins|host|store|net-server|rbac|lua|daemon")
+THREADED = re.compile(r"loop|allocate|cache|plugins|host|store|net-server|rbac|lua|daemon")
 
 
 class Run:
