@@ -150,7 +150,8 @@ void ks_plugins_on_set(struct ks_plugins *plugins, int (*build)(void *arg, struc
 	plugins->build_arg = arg;
 }
 
-static int publish(struct ks_plugin_set *set, struct ks_problems *problems)
+/* All that can fail before the set is in use. */
+static int prepare(struct ks_plugin_set *set, struct ks_problems *problems)
 {
 	struct ks_plugins *plugins = set->plugins;
 	struct ks_error err = {""};
@@ -159,13 +160,16 @@ static int publish(struct ks_plugin_set *set, struct ks_problems *problems)
 		return ks_problem(problems, plugins->file, (struct ks_place){0}, "%s", err.text);
 	if (ks_set_attach(set) < 0)
 		return ks_problem(problems, plugins->file, (struct ks_place){0}, "a plugin could not be attached to a worker");
-	ks_set_swap_in(set);
 	return 0;
 }
 
 int ks_plugins_publish(struct ks_plugins *plugins, struct ks_problems *problems)
 {
-	return publish(plugins->loaded, problems);
+	int result = prepare(plugins->loaded, problems);
+
+	if (result == 0)
+		ks_set_swap_in(plugins->loaded);
+	return result;
 }
 
 /* -- reloading -- */
@@ -244,13 +248,15 @@ int ks_plugins_reload(struct ks_plugins *plugins, const struct ks_config *config
 	if (result == 0)
 		result = try_files(&build, set);
 	if (result == 0)
-		result = reload_files(set, problems);
+		result = prepare(set, problems);
+	/* Last: what kept instances have read can't be taken back. */
 	if (result == 0)
-		result = publish(set, problems);
+		result = reload_files(set, problems);
 	if (result < 0) {
 		ks_set_take_apart(set);
 		return result;
 	}
+	ks_set_swap_in(set);
 	move_places(set, config);
 	plugins->loaded = set;
 	ks_plugin_set_unref(before);

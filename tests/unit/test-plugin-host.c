@@ -485,6 +485,15 @@ static void a_bad_new_configuration_changes_nothing(void **state)
 	assert_int_equal(f.trace->created - f.trace->destroyed, 4);
 }
 
+static void a_reload_that_fails_has_no_files_read(void **state)
+{
+	(void)state;
+	run(AUTHN(""), ADMISSION(""));
+	assert_true(fixture_reload(&f, AUTHN("failStart: true"), ADMISSION("")) < 0);
+	assert_true(fixture_reload(&f, AUTHN("failAttach: true"), ADMISSION("")) < 0);
+	assert_int_equal(f.trace->reloaded, 0);
+}
+
 struct holding {
 	struct ks_plugin_set *set;
 };
@@ -769,6 +778,7 @@ int main(void)
 		HOST_TEST(a_reload_keeps_what_has_not_changed),
 		HOST_TEST(a_changed_file_makes_an_instance_anew),
 		HOST_TEST(a_reload_has_kept_admission_read_its_files),
+		HOST_TEST(a_reload_that_fails_has_no_files_read),
 		HOST_TEST(a_bad_new_configuration_changes_nothing),
 		HOST_TEST(a_request_keeps_the_set_that_it_began_with),
 		HOST_TEST(a_set_carries_the_chain_of_the_pipeline),
