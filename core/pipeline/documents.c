@@ -301,6 +301,19 @@ static bool accepts_gzip(struct ks_str accepted)
 	return !memmem(accepted.p, accepted.n, "gzip;q=0", 8);
 }
 
+/* Is it one of the tags of an If-None-Match? Weak ones count, too. */
+static bool is_known(struct ks_str tags, const char *etag)
+{
+	size_t n = strlen(etag);
+
+	if (ks_str_is(tags, "*"))
+		return true;
+	for (size_t i = 0; i + n <= tags.n; i++)
+		if (tags.p[i] == '"' && memcmp(tags.p + i, etag, n) == 0)
+			return true;
+	return false;
+}
+
 void ks_documents_respond(
 	struct ks_request *request, struct ks_made_document *document, const char *content_type, const struct ks_header *headers, size_t n_headers)
 {
@@ -309,10 +322,12 @@ void ks_documents_respond(
 	struct ks_piece piece;
 	size_t n = 0;
 
-	for (; n < n_headers && n < HEADERS_MOST - 2; n++)
+	for (; n < n_headers && n < HEADERS_MOST - 3; n++)
 		all[n] = headers[n];
 	all[n++] = (struct ks_header){KS_STR_LIT("etag"), ks_str_from(document->etag)};
-	if (ks_str_is(ks_request_header(request, "if-none-match"), document->etag)) {
+	if (document->gzip)
+		all[n++] = (struct ks_header){KS_STR_LIT("vary"), KS_STR_LIT("Accept-Encoding")};
+	if (is_known(ks_request_header(request, "if-none-match"), document->etag)) {
 		ks_request_respond(request, 304, NULL, all, n, NULL, 0);
 		return;
 	}
