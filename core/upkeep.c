@@ -6,6 +6,7 @@
 #include <gnutls/crypto.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -255,13 +256,15 @@ static void read_authorities(struct ks_upkeep *u)
 {
 	const char *file = u->server->config->server.client_ca_file;
 	FILE *f = file ? fopen(file, "re") : NULL;
-	char *text;
+	struct stat info;
+	char *text = NULL;
 
 	if (!f)
 		return;
-	text = ks_arena_zalloc(&u->texts, 1, AUTHORITIES_MOST);
+	if (fstat(fileno(f), &info) == 0 && info.st_size > 0 && info.st_size <= AUTHORITIES_MOST)
+		text = ks_arena_alloc(&u->texts, (size_t)info.st_size);
 	if (text)
-		u->authorities = ks_str_of(text, fread(text, 1, AUTHORITIES_MOST, f));
+		u->authorities = ks_str_of(text, fread(text, 1, (size_t)info.st_size, f));
 	if (ferror(f))
 		u->authorities.n = 0;
 	fclose(f);
