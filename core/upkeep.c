@@ -19,6 +19,8 @@
 
 enum { BEAT_MS = 10 * 1000, BEATS_A_LOOK = 6, LEASE_SECONDS = 3600, AUTHORITIES_MOST = 1 << 20 };
 
+#define SCHEMAS "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
+#define LEVELS "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define MAPS "/api/v1/namespaces/kube-system/configmaps"
 #define AUTHENTICATION "extension-apiserver-authentication"
@@ -41,7 +43,10 @@ static void answered(void *arg, int code, struct ks_str body)
 {
 	struct ks_upkeep *u = arg;
 
-	atomic_fetch_sub(&u->n_open, 1);
+	if (atomic_fetch_sub(&u->n_open, 1) == 1 && !atomic_exchange(&u->looked, true)) {
+		atomic_fetch_add(&u->n_open, 1); /* the second look's own */
+		ks_loop_post(u->server->main_loop, &u->second);
+	}
 	/* 404, 409: somebody else was quicker; the next look sees what he made of it. */
 	if (code >= 400 && code != 404 && code != 409)
 		ks_log(KS_LOG_WARN, "upkeep", "an object that the server sees to could not be written: %d %.*s", code, (int)body.n, body.p);
@@ -51,9 +56,10 @@ static void ask(struct look *l, const char *method, const char *target, struct k
 {
 	static const char *const groups[] = {"system:masters"};
 	const char *manager = l->manager ? l->manager : "kube-apiserver";
-	char *with_manager = ks_arena_printf(&l->arena, "%s?fieldManager=%s", target, manager);
+	bool applies = !strcmp(method, "PATCH");
+	char *with_manager = ks_arena_printf(&l->arena, "%s?fieldManager=%s%s", target, manager, applies ? "&force=true" : "");
 	const struct ks_inner_request inner = {.method = method, .target = strcmp(method, "DELETE") ? with_manager : target, .body = body,
-		.user = "system:apiserver", .groups = groups, .n_groups = 1, .answer = answered, .arg = l->upkeep};
+		.content_type = applies ? "application/apply-patch+yaml" : NULL, .user = "system:apiserver", .groups = groups, .n_groups = 1, .answer = answered, .arg = l->upkeep};
 
 	atomic_fetch_add(&l->upkeep->n_open, 1);
 	if (with_manager && !ks_pipeline_inner_request(l->upkeep->server, &inner))
@@ -193,6 +199,94 @@ static void remove_left_overs(struct ks_upkeep *u, const char *collection)
 		ks_snapshot_release(&snapshot);
 	}
 	end(&l);
+}
+
+/* Does a level of this name exist? */
+static bool has_level(struct ks_upkeep *u, struct ks_str name)
+{
+	struct ks_cache_resource *cache;
+	struct ks_object *there;
+	struct look l;
+
+	begin(&l, u, LEVELS, NULL, NULL);
+	cache = ks_cache_find(u->server->cache, l.ctx.schema->resources[l.ctx.resource].storage);
+	there = cache ? ks_cache_get(cache, (struct ks_str){0}, name) : NULL;
+	ks_object_unref(there);
+	end(&l);
+	return there;
+}
+
+/* Is it said of the schema whether its level exists? */
+static bool says_dangling(struct look *l, bool dangling)
+{
+	const struct ks_value *list = ks_kit_list(&l->ctx, &l->tree, "status.conditions");
+
+	for (uint32_t i = 0; list && i < list->n; i++)
+		if (ks_str_is(ks_kit_text(&l->ctx, &list->items[i], "type"), "Dangling"))
+			return ks_str_is(ks_kit_text(&l->ctx, &list->items[i], "status"), dangling ? "True" : "False");
+	return false;
+}
+
+static void say_dangling(struct look *l, struct ks_str level, bool dangling)
+{
+	const char *message = ks_kit_path(&l->ctx, "This FlowSchema references the PriorityLevelConfiguration object named \"%.*s\" %s", (int)level.n, level.p,
+		dangling ? "but there is no such object" : "and it exists");
+	struct ks_str now = ks_time_text(&l->arena, l->ctx.now_ms);
+	struct ks_buf json;
+
+	ks_buf_init(&json);
+	ks_buf_printf(&json, "{\"apiVersion\":\"flowcontrol.apiserver.k8s.io/v1\",\"kind\":\"FlowSchema\",\"metadata\":{\"name\":\"%s\"},\"status\":"
+		"{\"conditions\":[{\"type\":\"Dangling\",\"status\":\"%s\",\"reason\":\"%s\",\"lastTransitionTime\":\"%.*s\",\"message\":", l->name,
+		dangling ? "True" : "False", dangling ? "NotFound" : "Found", (int)now.n, now.p);
+	ks_json_encode_string(ks_str_from(message), &json);
+	ks_buf_add_str(&json, "}]}}");
+	if (!json.failed)
+		ask(l, "PATCH", ks_kit_path(&l->ctx, "%s/status", target_of(l)), ks_buf_str(&json));
+	ks_buf_fini(&json);
+}
+
+static void look_at_status(struct look *l, struct ks_object *schema)
+{
+	struct ks_str level;
+	bool dangling;
+
+	if (!read_object(l, schema))
+		return;
+	level = ks_kit_text(&l->ctx, &l->tree, "spec.priorityLevelConfiguration.name");
+	dangling = !has_level(l->upkeep, level);
+	l->name = ks_arena_dup(&l->arena, schema->name.p, schema->name.n);
+	if (l->name && !says_dangling(l, dangling))
+		say_dangling(l, level, dangling);
+}
+
+/* Who looks at a flow schema sees whether it leads anywhere. */
+static void look_at_schemas(struct ks_upkeep *u)
+{
+	struct ks_cache_resource *cache;
+	struct ks_snapshot snapshot;
+	struct ks_cursor cursor;
+	struct ks_object *object;
+	struct look l;
+
+	begin(&l, u, SCHEMAS, NULL, "api-priority-and-fairness-config-consumer-v1");
+	cache = ks_cache_find(u->server->cache, l.ctx.schema->resources[l.ctx.resource].storage);
+	if (cache) {
+		ks_cache_snapshot(cache, &snapshot);
+		ks_cursor_init(&cursor, &snapshot, (struct ks_str){0}, (struct ks_str){0});
+		while ((object = ks_cursor_next(&cursor)))
+			look_at_status(&l, object);
+		ks_snapshot_release(&snapshot);
+	}
+	end(&l);
+}
+
+static void second_look(struct ks_task *task)
+{
+	struct ks_upkeep *u = (struct ks_upkeep *)((char *)task - offsetof(struct ks_upkeep, second));
+
+	if (u->started)
+		look_at_schemas(u);
+	atomic_fetch_sub(&u->n_open, 1);
 }
 
 /* -- whom clients are trusted by ---------------------------------------------------------------------------------------- */
@@ -376,8 +470,8 @@ static void look_around(struct ks_upkeep *u)
 
 	for (size_t i = 0; i < n; i++)
 		look_at(u, &defaults[i]);
-	remove_left_overs(u, "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas");
-	remove_left_overs(u, "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations");
+	remove_left_overs(u, SCHEMAS);
+	remove_left_overs(u, LEVELS);
 	look_at_authorities(u);
 }
 
@@ -389,6 +483,8 @@ static void on_beat(struct ks_timer *timer)
 		return;
 	if (u->beats == 0)
 		look_around(u);
+	else
+		look_at_schemas(u);
 	u->beats = (u->beats + 1) % BEATS_A_LOOK;
 	beat(u);
 	if (ks_timer_start(u->server->main_loop, timer, BEAT_MS) < 0)
@@ -399,6 +495,7 @@ void ks_upkeep_start(struct ks_upkeep *u, struct ks_server_state *server)
 {
 	u->server = server;
 	u->timer.fire = on_beat;
+	u->second.run = second_look;
 	u->started = true;
 	ks_arena_init(&u->texts, 0);
 	read_authorities(u);
