@@ -1,14 +1,17 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* Constant defaults: what the tables say of a field that is absent. */
+/* Constant defaults: what the tables say of a field that is absent; and amounts, which are kept in thousandths. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "core/api/json.h"
+#include "core/api/quantity.h"
 #include "core/registry/registry.h"
 
 /* Which built-in types have a default in them or below: most values need no look inside. */
 static unsigned char *below;
+/* Amounts of resources by name. */
+static uint16_t amounts_type;
 
 static bool type_has_default(const struct ks_schema *s, uint16_t type)
 {
@@ -31,6 +34,9 @@ static void find_types(void)
 	bool changed = true;
 
 	below = calloc(s->n_types, 1);
+	amounts_type = ks_schema_find_type(s, "io.k8s.api.core.v1.ResourceList");
+	if (below)
+		below[amounts_type] = 1;
 	while (below && changed) {
 		changed = false;
 		for (uint32_t i = 1; i < s->n_types; i++) {
@@ -66,6 +72,30 @@ static bool set_constant(struct ks_arena *arena, const struct ks_schema *s, uint
 	return !ks_json_decode(arena, s, type, 0, json, n, out, NULL, &message);
 }
 
+/* What is smaller than a thousandth is rounded up. */
+static bool round_amounts(struct ks_arena *arena, struct ks_value *map)
+{
+	for (uint32_t i = 0; map->kind == KS_MAP && i < map->n; i++) {
+		struct ks_value *v = &map->members[i].value;
+		struct ks_quantity q, milli = {0};
+		const char *message;
+		char text[KS_QUANTITY_TEXT], *copy;
+		size_t n;
+
+		if (ks_quantity_parse(ks_value_str(v), &q, &message) || q.huge || q.nano % 1000000 == 0)
+			continue;
+		milli.nano = (__int128)ks_quantity_milli(&q) * 1000000;
+		milli.format = q.format;
+		n = ks_quantity_print(&milli, text);
+		copy = ks_arena_dup(arena, text, n);
+		if (!copy)
+			return false;
+		v->string = copy;
+		v->n = (uint32_t)n;
+	}
+	return true;
+}
+
 static bool default_value(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v);
 static bool default_embedded(struct ks_arena *arena, const struct ks_schema *s, const struct ks_field *f, struct ks_value *slot);
 
@@ -82,6 +112,8 @@ static bool default_struct(struct ks_arena *arena, const struct ks_schema *s, st
 				*slot = (struct ks_value){0}; /* Go's zero value, which nobody can tell from absent */
 		}
 		if (!ks_value_present(slot) && !default_embedded(arena, s, f, slot))
+			return false;
+		if (s == &ks_schema_builtin && f->type == amounts_type && amounts_type && !round_amounts(arena, slot))
 			return false;
 		if (ks_value_present(slot) && worth_looking(s, f->type) && !default_value(arena, s, slot))
 			return false;

@@ -408,6 +408,28 @@ static void resourceclaim_update(struct ks_registry_context *ctx, struct ks_valu
 		ks_kit_clear(ctx, claim, "status.devices");
 }
 
+/* A taint holds since it is known. */
+static bool resourceslice_defaults(struct ks_registry_context *ctx, struct ks_value *slice)
+{
+	struct ks_value *devices = ks_kit_list(ctx, slice, "spec.devices");
+
+	for (uint32_t i = 0; devices && i < devices->n; i++) {
+		struct ks_value *taints = ks_kit_list(ctx, &devices->items[i], "taints");
+
+		for (uint32_t k = 0; taints && k < taints->n; k++)
+			if (!ks_kit_default(ctx, &taints->items[k], "timeAdded", ks_value_from_str(ks_time_text(ctx->arena, ctx->now_ms))))
+				return false;
+	}
+	return true;
+}
+
+const struct ks_strategy ks_strategy_resourceslices = {
+	.group = "resource.k8s.io", .resource = "resourceslices",
+	.generation = KS_GENERATION_SPEC,
+	.defaults = resourceslice_defaults,
+	.validate = ks_validate_resourceslice,
+};
+
 const struct ks_strategy ks_strategy_resourceclaims = {
 	.group = "resource.k8s.io", .resource = "resourceclaims",
 	.flags = KS_STRATEGY_STATUS_KEEPS_METADATA,

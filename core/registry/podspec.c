@@ -1,7 +1,6 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* A pod's spec, in a pod and in every template: defaults that depend on other fields. */
-#include "core/api/quantity.h"
 #include "core/registry/kit.h"
 
 /* Letters and digits, with single dots and underscores, two underscores, or dashes between them. */
@@ -97,32 +96,6 @@ static bool pulled_always(struct ks_str image)
 	return (!colon || ks_str_is(tag, "latest")) && is_repository(image);
 }
 
-/* Amounts are kept in thousandths: what is smaller is rounded up. */
-static bool round_amounts(struct ks_registry_context *ctx, struct ks_value *container, const char *path)
-{
-	struct ks_value *map = ks_kit_map(ctx, container, path);
-
-	for (uint32_t i = 0; map && i < map->n; i++) {
-		struct ks_value *v = &map->members[i].value;
-		struct ks_quantity q, milli = {0};
-		const char *message;
-		char text[KS_QUANTITY_TEXT], *copy;
-		size_t n;
-
-		if (ks_quantity_parse(ks_value_str(v), &q, &message) || q.huge || q.nano % 1000000 == 0)
-			continue;
-		milli.nano = (__int128)ks_quantity_milli(&q) * 1000000;
-		milli.format = q.format;
-		n = ks_quantity_print(&milli, text);
-		copy = ks_arena_dup(ctx->arena, text, n);
-		if (!copy)
-			return false;
-		v->string = copy;
-		v->n = (uint32_t)n;
-	}
-	return true;
-}
-
 static bool container_defaults(struct ks_registry_context *ctx, struct ks_value *spec, const char *list_name)
 {
 	struct ks_value *list = ks_kit_list(ctx, spec, list_name);
@@ -130,8 +103,7 @@ static bool container_defaults(struct ks_registry_context *ctx, struct ks_value 
 	for (uint32_t i = 0; list && i < list->n; i++) {
 		const char *policy = pulled_always(ks_kit_text(ctx, &list->items[i], "image")) ? "Always" : "IfNotPresent";
 
-		if (!ks_kit_default_text(ctx, &list->items[i], "imagePullPolicy", policy) || !round_amounts(ctx, &list->items[i], "resources.limits") ||
-			!round_amounts(ctx, &list->items[i], "resources.requests"))
+		if (!ks_kit_default_text(ctx, &list->items[i], "imagePullPolicy", policy))
 			return false;
 	}
 	return true;

@@ -20,7 +20,7 @@ static const struct ks_strategy *const with_files[] = {
 	&ks_strategy_deployments, &ks_strategy_replicasets, &ks_strategy_statefulsets, &ks_strategy_daemonsets, &ks_strategy_jobs,
 	&ks_strategy_cronjobs, &ks_strategy_networkpolicies, &ks_strategy_customresourcedefinitions, &ks_strategy_horizontalpodautoscalers,
 	&ks_strategy_rolebindings, &ks_strategy_clusterrolebindings, &ks_strategy_limitranges, &ks_strategy_certificatesigningrequests,
-	&ks_strategy_resourceclaims, &ks_strategy_resourceclaimtemplates, &ks_strategy_priorityclasses, &ks_strategy_csidrivers,
+	&ks_strategy_resourceclaims, &ks_strategy_resourceslices, &ks_strategy_resourceclaimtemplates, &ks_strategy_priorityclasses, &ks_strategy_csidrivers,
 };
 
 /* Flags alone make the difference. */
@@ -57,7 +57,6 @@ static const struct ks_strategy plain[] = {
 	{.group = "flowcontrol.apiserver.k8s.io", .resource = "flowschemas", .flags = KS_STRATEGY_STATUS_KEEPS_METADATA, .generation = KS_GENERATION_SPEC, .validate = ks_validate_flowschema},
 	{.group = "flowcontrol.apiserver.k8s.io", .resource = "prioritylevelconfigurations", .flags = KS_STRATEGY_STATUS_KEEPS_METADATA, .generation = KS_GENERATION_SPEC, .validate = ks_validate_prioritylevel},
 	{.group = "resource.k8s.io", .resource = "deviceclasses", .generation = KS_GENERATION_SPEC, .validate = ks_validate_deviceclass},
-	{.group = "resource.k8s.io", .resource = "resourceslices", .generation = KS_GENERATION_SPEC, .validate = ks_validate_resourceslice},
 };
 
 const struct ks_strategy *ks_registry_find(const struct ks_schema *schema, uint16_t resource)

@@ -19,6 +19,7 @@ extern const struct ks_strategy ks_strategy_persistentvolumeclaims;
 extern const struct ks_strategy ks_strategy_limitranges;
 extern const struct ks_strategy ks_strategy_certificatesigningrequests;
 extern const struct ks_strategy ks_strategy_resourceclaims;
+extern const struct ks_strategy ks_strategy_resourceslices;
 extern const struct ks_strategy ks_strategy_resourceclaimtemplates;
 extern const struct ks_strategy ks_strategy_priorityclasses;
 extern const struct ks_strategy ks_strategy_csidrivers;

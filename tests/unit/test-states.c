@@ -121,6 +121,30 @@ static void claims_drop_sources_that_nobody_serves(void **state)
 	registry_close(&t);
 }
 
+static void amounts_are_kept_in_thousandths(void **state)
+{
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "", "v1", "persistentvolumes");
+	registry_create(&t, "{'metadata':{'name':'v'},'spec':{'capacity':{'storage':'0.0001','x.io/y':'1.5'}}}");
+	assert_non_null(strstr(registry_json(&t, &t.object), "'capacity':{'storage':'1m','x.io/y':'1500m'}"));
+	registry_close(&t);
+}
+
+static void taints_of_devices_hold_since_they_are_known(void **state)
+{
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "resource.k8s.io", "v1", "resourceslices");
+	registry_create(&t, "{'metadata':{'name':'s'},'spec':{'devices':[{'name':'d','taints':[{'key':'k','effect':'NoExecute'},"
+		"{'key':'l','effect':'NoExecute','timeAdded':'2020-01-01T00:00:00Z'}]}]}}");
+	assert_non_null(strstr(registry_json(&t, &t.object), "{'key':'k','effect':'NoExecute','timeAdded':'2023-11-14T22:13:20Z'}"));
+	assert_non_null(strstr(registry_json(&t, &t.object), "{'key':'l','effect':'NoExecute','timeAdded':'2020-01-01T00:00:00Z'}"));
+	registry_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +154,8 @@ int main(void)
 		cmocka_unit_test(claim_sizes_are_of_storage),
 		cmocka_unit_test(features_that_are_off_leave_nothing),
 		cmocka_unit_test(claims_drop_sources_that_nobody_serves),
+		cmocka_unit_test(amounts_are_kept_in_thousandths),
+		cmocka_unit_test(taints_of_devices_hold_since_they_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
