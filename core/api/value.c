@@ -313,7 +313,7 @@ bool ks_value_copy(struct ks_arena *arena, const struct ks_value *from, struct k
 	if (from->kind == KS_STRING) {
 		to.string = ks_arena_dup(arena, from->string, from->n);
 		ok = to.string != NULL;
-	} else if (from->kind == KS_LIST || from->kind == KS_STRUCT || (from->kind == KS_ABSENT && from->n)) {
+	} else if (from->kind == KS_LIST || from->kind == KS_STRUCT || (from->kind == KS_ABSENT && from->flags & KS_VALUE_WAS_EMPTY)) {
 		set_room(&to, 0);
 		ok = copy_items(arena, from, &to);
 	} else if (from->kind == KS_MAP) {
