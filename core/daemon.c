@@ -39,6 +39,7 @@ struct ks_daemon {
 	struct ks_timer ready_timer, repair_timer;
 	struct event *signals[N_SIGNALS];
 	bool pipeline_made, plugins_started, ending, failed;
+	bool asked_to_stop; /* before there was a server */
 };
 
 /* The reason of a failed start goes to stderr as it is, without time and level: a person reads it. */
@@ -129,7 +130,9 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
 	struct ks_daemon *d = arg;
 
 	(void)what;
-	if (number == SIGHUP)
+	if (!d->server.http)
+		d->asked_to_stop |= number != SIGHUP;
+	else if (number == SIGHUP)
 		reload(d);
 	else
 		begin_drain(d);
@@ -291,7 +294,7 @@ static int make_pools(struct ks_daemon *d, struct ks_error *err)
 	d->repair = ks_repair_new(d->server.pools);
 	if (!d->repair)
 		return ks_error_set(err, -ENOMEM, "out of memory");
-	if (ks_repair_run(d->repair) < 0)
+	if (ks_repair_run(d->repair, d->loop) < 0)
 		return ks_error_set(err, -EIO, "the addresses and ports of services could not be looked through");
 	repair_later(d);
 	return 0;
@@ -411,6 +414,8 @@ static int start(struct ks_daemon *d)
 	if (start_with_problems(d, make_plugins) < 0 || start_with_error(d, make_pipeline) < 0 || start_with_error(d, make_cache) < 0 ||
 		start_with_error(d, make_pools) < 0 || start_with_problems(d, start_plugins) < 0 || start_with_error(d, start_server) < 0)
 		return -EINVAL;
+	if (d->asked_to_stop)
+		begin_drain(d);
 	d->ready_timer.fire = look_whether_ready;
 	return ks_timer_start(d->loop, &d->ready_timer, READY_POLL_MS);
 }

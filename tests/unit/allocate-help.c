@@ -22,7 +22,6 @@ static void start(struct allocate_group *g, struct allocate_server *s)
 	assert_non_null(s->router);
 	if (ks_cache_start(&ks_schema_builtin, s->router, NULL, &s->cache, &err))
 		fail_msg("%s", err.text);
-	s->loop = ks_loop_new(KS_LOOP_NO_INDEX);
 	s->pools = ks_pools_new(&ks_schema_builtin, s->router, s->cache, &g->config, &err);
 	if (!s->pools)
 		fail_msg("%s", err.text);
@@ -31,7 +30,6 @@ static void start(struct allocate_group *g, struct allocate_server *s)
 static void stop(struct allocate_server *s)
 {
 	ks_pools_free(&s->pools);
-	ks_loop_free(&s->loop);
 	ks_cache_stop(&s->cache);
 	ks_router_free(&s->router);
 }
@@ -43,6 +41,8 @@ void allocate_open(struct allocate_group *g, const char *addresses, const char *
 	g->host.store.flags &= ~(uint32_t)KS_STORE_SINGLE_WRITER;
 	g->config.service_cluster_ip_range = addresses;
 	g->config.service_node_port_range = ports;
+	g->a.loop = ks_loop_new(KS_LOOP_NO_INDEX);
+	g->b.loop = ks_loop_new(KS_LOOP_NO_INDEX);
 	start(g, &g->a);
 	start(g, &g->b);
 }
@@ -52,6 +52,9 @@ void allocate_close(struct allocate_group *g)
 	stop(&g->a);
 	stop(&g->b);
 	cache_host_stop(&g->host);
+	/* Nobody posts to them any more. */
+	ks_loop_free(&g->a.loop);
+	ks_loop_free(&g->b.loop);
 }
 
 void allocate_restart(struct allocate_group *g, struct allocate_server *s)

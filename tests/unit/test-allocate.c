@@ -590,10 +590,10 @@ static void threads_share_the_ports(void **state)
 	assert_int_equal(ks_portmap_decode(&stored, bytes), 0);
 	assert_memory_equal(stored.words, seen.words, sizeof(seen.words));
 	ks_bytes_unref(bytes);
+	allocate_close(&g);
 	for (int i = 0; i < THREADS; i++)
 		ks_loop_free(&askers[i].loop);
 	test_free(askers);
-	allocate_close(&g);
 }
 
 /* -- repair -- */
@@ -605,7 +605,7 @@ static void repair(struct allocate_group *g, struct allocate_server *s, int look
 
 	assert_non_null(r);
 	for (int i = 0; i < looks; i++)
-		assert_int_equal(ks_repair_run(r), 0);
+		assert_int_equal(ks_repair_run(r, s->loop), 0);
 	ks_repair_free(&r);
 	assert_int_equal(g->host.store.ops->revision(g->host.store.self, &now, &oldest), 0);
 	help_wait(s->cache, s->pools->addresses.resource, now);

@@ -442,16 +442,13 @@ static void end_wait(void *arg, int result)
 	*(struct wait *)arg = (struct wait){true, result};
 }
 
-int ks_repair_run(struct ks_repair *repair)
+int ks_repair_run(struct ks_repair *repair, struct ks_loop *loop)
 {
-	struct ks_loop *loop = ks_loop_new(KS_LOOP_NO_INDEX);
 	struct wait wait = {false, 0};
-	int result = loop ? 0 : -ENOMEM;
+	int result = 0;
 
-	if (loop)
-		ks_repair_start(repair, loop, end_wait, &wait);
+	ks_repair_start(repair, loop, end_wait, &wait);
 	while (!result && !wait.over)
 		result = ks_loop_turn(loop, true);
-	ks_loop_free(&loop);
 	return result ? result : wait.result;
 }

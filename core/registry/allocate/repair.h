@@ -20,8 +20,9 @@ struct ks_repair *ks_repair_new(struct ks_pools *pools) __attribute__((warn_unus
 void ks_repair_free(struct ks_repair **repair);
 /* One look at all, on that loop. `done` is never called before this returns; `result`: 0, or negative when something could not be repaired. */
 void ks_repair_start(struct ks_repair *repair, struct ks_loop *loop, void (*done)(void *arg, int result), void *arg);
-/* The same, on a loop of its own: for the start of a server. 0 or negative. */
-int ks_repair_run(struct ks_repair *repair) __attribute__((warn_unused_result));
+/* The same, for the start of a server: turns the loop, which does not run yet, until it is over. Whoever answers may still be about to wake the loop
+ * then, so it has to live as long as the stores. 0 or negative. */
+int ks_repair_run(struct ks_repair *repair, struct ks_loop *loop) __attribute__((warn_unused_result));
 /* Does it have to be repeated? Not where nobody else writes: what this server leaves behind, its next start finds. */
 bool ks_repair_repeats(const struct ks_repair *repair);
 
