@@ -281,8 +281,7 @@ static void repair_again(struct ks_timer *timer)
 static void repair_later(struct ks_daemon *d)
 {
 	d->repair_timer.fire = repair_again;
-	if (ks_repair_repeats(d->repair))
-		ks_timer_start(d->loop, &d->repair_timer, REPAIR_MS);
+	ks_timer_start(d->loop, &d->repair_timer, REPAIR_MS);
 }
 
 /* Before anybody can ask for an address, all that are in use are known. */

@@ -32,7 +32,7 @@ struct lane {
 
 struct ks_repair {
 	struct ks_pools *pools;
-	bool alone;
+	bool alone; /* nothing is on its way: nobody else writes, and this server has not begun to serve */
 	uint8_t lost[ALL_PORTS]; /* how often in a row a port was found lost */
 	/* of a run */
 	struct ks_loop *loop;
@@ -73,11 +73,6 @@ void ks_repair_free(struct ks_repair **repair)
 	free((*repair)->faults);
 	free(*repair);
 	*repair = NULL;
-}
-
-bool ks_repair_repeats(const struct ks_repair *repair)
-{
-	return !repair->alone;
 }
 
 /* -- what is wrong with addresses ------------------------------------------------------------------------------------ */
@@ -184,7 +179,7 @@ static int check_service(struct ks_pools *pools, struct ks_object *object, const
 	return 0;
 }
 
-/* It may be on its way to a service that is not made yet. */
+/* It may be on its way to a service that is just being made, or changed. */
 static bool is_young(struct ks_repair *r, struct ks_arena *arena, const struct ks_value *address)
 {
 	struct ks_time made, now = ks_time_now();
@@ -201,17 +196,12 @@ static bool is_lost(struct ks_repair *r, struct ks_arena *arena, const struct ks
 	struct ks_pools *pools = r->pools;
 	struct ks_str ns, name;
 	struct ks_value tree;
-	struct ks_object *service;
 
 	if (ks_object_tree(object, pools->schema, arena, &tree) || !ks_address_is_managed(pools, &tree))
 		return false;
 	if (!ks_address_owner(pools, &tree, &ns, &name))
 		return true;
-	service = ks_cache_get(pools->services.cache, ns, name);
-	ks_object_unref(service);
-	if (service)
-		return !ks_pools_service_has(pools, ns, name, object->name);
-	return !is_young(r, arena, &tree);
+	return !ks_pools_service_has(pools, ns, name, object->name) && !is_young(r, arena, &tree);
 }
 
 static void check_addresses(struct ks_repair *r)
@@ -323,6 +313,7 @@ static void finish(struct ks_repair *r)
 	r->claims = NULL;
 	r->returned = NULL;
 	ks_arena_reset(&r->arena);
+	r->alone = false;
 	r->done(r->arg, r->result);
 }
 

@@ -4,8 +4,8 @@
  * Puts right what a crash, a lost write or somebody's hand has left: each service has an IPAddress object for each of its addresses, none is
  * there for a service that isn't, and the map of node ports is what the services use.
  *
- * Where other servers write to the same store, what looks lost may be on its way to a service: an IPAddress is left alone for a minute, a
- * node port until it has been found so three times.
+ * What looks lost may be on its way to a service: an IPAddress is left alone for a minute, a node port until it has been found so three
+ * times. That is not so for the first look of a server that is the only one to write to its store.
  */
 #ifndef KS_REGISTRY_ALLOCATE_REPAIR_H
 #define KS_REGISTRY_ALLOCATE_REPAIR_H
@@ -23,7 +23,5 @@ void ks_repair_start(struct ks_repair *repair, struct ks_loop *loop, void (*done
 /* The same, for the start of a server: turns the loop, which does not run yet, until it is over. Whoever answers may still be about to wake the loop
  * then, so it has to live as long as the stores. 0 or negative. */
 int ks_repair_run(struct ks_repair *repair, struct ks_loop *loop) __attribute__((warn_unused_result));
-/* Does it have to be repeated? Not where nobody else writes: what this server leaves behind, its next start finds. */
-bool ks_repair_repeats(const struct ks_repair *repair);
 
 #endif
