@@ -39,26 +39,54 @@ static bool bare(struct ks_arena *arena, const struct ks_schema *s, const struct
 
 /* -- what nobody manages -------------------------------------------------------------------------------------- */
 
+static bool is_one_of(const struct ks_fieldset_entry *entry, const char *const *names)
+{
+	for (; entry->element.kind == KS_PATH_FIELD && *names; names++)
+		if (ks_str_is(ks_value_str(&entry->element.value), *names))
+			return true;
+	return false;
+}
+
+/* A copy in which those names are no members. False when out of memory. */
+static bool leave_names(struct ks_arena *arena, const struct ks_fieldset *set, const char *const *names, struct ks_fieldset *out_r)
+{
+	struct ks_fieldset out = {.cap = set->n};
+
+	out.entries = ks_arena_alloc(arena, (set->n + 1) * sizeof(*out.entries));
+	if (!out.entries)
+		return false;
+	for (uint32_t i = 0; i < set->n; i++) {
+		struct ks_fieldset_entry *entry = &out.entries[out.n];
+
+		*entry = set->entries[i];
+		entry->member &= !is_one_of(entry, names);
+		out.n += entry->member || entry->children.n;
+	}
+	*out_r = out;
+	return true;
+}
+
 /* Names and what the server sets: never in an entry of the manager who writes. */
 static bool strip(struct ks_arena *arena, struct ks_fieldset *set)
 {
-	static const char *const top[] = {"apiVersion", "kind", "metadata"};
+	static const char *const top[] = {"apiVersion", "kind", "metadata", NULL};
 	static const char *const inner[] = {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
-		"resourceVersion"};
-	struct ks_fieldset stripped = {0};
-	struct ks_path_element path[2];
+		"resourceVersion", NULL};
+	uint32_t kept = 0;
 
-	for (size_t i = 0; i < sizeof(top) / sizeof(*top); i++) {
-		path[0] = ks_path_field(ks_str_from(top[i]));
-		if (!ks_fieldset_insert(arena, &stripped, path, 1))
+	if (!leave_names(arena, set, top, set))
+		return false;
+	for (uint32_t i = 0; i < set->n; i++) {
+		struct ks_fieldset_entry *entry = &set->entries[i];
+
+		if (entry->element.kind == KS_PATH_FIELD && ks_str_is(ks_value_str(&entry->element.value), "metadata") &&
+			!leave_names(arena, &entry->children, inner, &entry->children))
 			return false;
+		if (entry->member || entry->children.n)
+			set->entries[kept++] = *entry;
 	}
-	for (size_t i = 0; i < sizeof(inner) / sizeof(*inner); i++) {
-		path[1] = ks_path_field(ks_str_from(inner[i]));
-		if (!ks_fieldset_insert(arena, &stripped, path, 2))
-			return false;
-	}
-	return ks_fieldset_difference(arena, set, &stripped, set);
+	set->n = kept;
+	return true;
 }
 
 /* -- update --------------------------------------------------------------------------------------------------- */

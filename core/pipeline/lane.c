@@ -8,7 +8,7 @@
 #include "core/pipeline/metrics.h"
 #include "core/pipeline/server.h"
 
-enum { MOST_SPARE = 64 };
+enum { MOST_SPARE = 32 };
 
 struct ks_lanes *ks_lanes_new(void)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, BLOCK = 2048 };
+enum { ALIGNMENT = 16, FIRST = 256, BLOCK = 4096 };
 
 struct block {
 	struct block *older;
@@ -40,9 +40,13 @@ void ks_pool_free(struct ks_pool *pool)
 
 static struct block *add_block(struct ks_pool *pool, size_t size)
 {
-	size_t room = size > BLOCK ? size : BLOCK;
-	struct block *b = calloc(1, sizeof(*b) + room);
+	/* Many pools hold little: blocks begin small and grow. */
+	size_t room = !pool->head ? FIRST : pool->head->size < BLOCK / 2 ? pool->head->size * 2 : BLOCK;
+	struct block *b;
 
+	if (room < size)
+		room = size;
+	b = calloc(1, sizeof(*b) + room);
 	if (!b)
 		return NULL;
 	b->size = room;
