@@ -8,6 +8,7 @@
 #include "core/api/fieldset.h"
 #include "core/api/json.h"
 #include "core/api/quote.h"
+#include "core/api/typed_members.h"
 
 /* -- order ---------------------------------------------------------------------------------------------------- */
 
@@ -202,26 +203,31 @@ static int parse_element(struct ks_arena *arena, struct ks_str key, struct ks_pa
 /* `*self_r`: what the fields are of is a member too, or nothing else. */
 static int parse(struct ks_arena *arena, const struct ks_value *fields, struct ks_fieldset *set, bool *self_r)
 {
+	struct ks_members members;
+
 	*self_r = false;
 	if (fields->kind != KS_MAP && ks_value_present(fields))
 		return -EINVAL;
+	if (!ks_members_init(arena, fields, &members))
+		return -ENOMEM;
 	for (uint32_t i = 0; fields->kind == KS_MAP && i < fields->n; i++) {
+		const struct ks_member *field = ks_members_at(&members, i);
 		struct ks_path_element element = {0};
 		struct ks_fieldset_entry *entry;
 		struct ks_fieldset children = {0};
 		bool member;
 		int result;
 
-		if (ks_str_is(fields->members[i].key, ".")) {
+		if (ks_str_is(field->key, ".")) {
 			*self_r = true;
 			continue;
 		}
-		result = parse_element(arena, fields->members[i].key, &element);
+		result = parse_element(arena, field->key, &element);
 		if (result < 0)
 			return result;
 		if (!result)
 			continue;
-		result = parse(arena, &fields->members[i].value, &children, &member);
+		result = parse(arena, &field->value, &children, &member);
 		if (result)
 			return result;
 		if (!(entry = ks_fieldset_put(arena, set, &element)) || !ks_fieldset_union(arena, &entry->children, &children, &entry->children))

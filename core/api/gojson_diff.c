@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "core/api/gojson.h"
+#include "core/api/schema.h"
 
-enum { CONTEXT = 3, POPULAR_FROM = 200 };
+enum { CONTEXT = 3, POPULAR_FROM = 200, STEPS_MOST = 5 * 1000 * 1000 };
 
 /* -- lines -------------------------------------------------------------------------------------------------------- */
 
@@ -100,26 +101,70 @@ struct block {
 
 struct matcher {
 	const struct lines *a, *b;
-	bool *popular;         /* lines of b that are too frequent to begin a match with */
-	uint32_t *row, *next;  /* lengths of matches that end here */
+	uint32_t *first, *after; /* of each line of a: where it stands in b first; of each line of b: where the same stands next. 1 + index */
+	bool *popular;           /* lines of b that are too frequent to begin a match with, and not in `first` */
+	uint32_t *length, *stamp; /* of the match that ends in this line of b, as of turn `stamp`; two rows in turn */
+	uint32_t turn;
+	uint64_t steps;
 	struct block *blocks;
 	uint32_t n_blocks, cap;
 	bool failed;
 };
 
-static void find_popular(struct matcher *m)
+/* Lines of b by what they are: open addresses, 1 + the first index. */
+struct line_table {
+	uint32_t *slots, mask;
+};
+
+static uint32_t *line_slot(const struct line_table *table, const struct lines *b, struct ks_str line)
+{
+	uint32_t at = ks_schema_hash(line.p, line.n) & table->mask;
+
+	while (table->slots[at] && !ks_str_eq(b->items[table->slots[at] - 1], line))
+		at = (at + 1) & table->mask;
+	return &table->slots[at];
+}
+
+static void find_popular(struct matcher *m, const struct line_table *table)
 {
 	const struct lines *b = m->b;
 
-	if (b->n < POPULAR_FROM)
-		return;
-	for (uint32_t i = 0; i < b->n; i++) {
+	for (uint32_t i = 0; b->n >= POPULAR_FROM && i < b->n; i++) {
 		uint32_t same = 0;
 
-		for (uint32_t k = 0; k < b->n; k++)
-			same += ks_str_eq(b->items[i], b->items[k]);
-		m->popular[i] = same > b->n / 100 + 1;
+		if (*line_slot(table, b, b->items[i]) != i + 1)
+			continue;
+		for (uint32_t k = i + 1; k; k = m->after[k - 1])
+			same++;
+		for (uint32_t k = i + 1; k; k = m->after[k - 1])
+			m->popular[k - 1] = same > b->n / 100 + 1;
 	}
+}
+
+/* Where the lines of a stand in b. False when out of memory. */
+static bool find_lines(struct matcher *m)
+{
+	struct line_table table = {.mask = 15};
+
+	while (table.mask < m->b->n * 2)
+		table.mask = table.mask * 2 + 1;
+	table.slots = calloc((size_t)table.mask + 1, sizeof(*table.slots));
+	if (!table.slots)
+		return false;
+	for (uint32_t i = m->b->n; i > 0; i--) {
+		uint32_t *slot = line_slot(&table, m->b, m->b->items[i - 1]);
+
+		m->after[i - 1] = *slot;
+		*slot = i;
+	}
+	find_popular(m, &table);
+	for (uint32_t i = 0; i < m->a->n; i++) {
+		uint32_t first = *line_slot(&table, m->b, m->a->items[i]);
+
+		m->first[i] = first && m->popular[first - 1] ? 0 : first;
+	}
+	free(table.slots);
+	return true;
 }
 
 static bool alike(const struct matcher *m, uint32_t i, uint32_t k)
@@ -127,26 +172,40 @@ static bool alike(const struct matcher *m, uint32_t i, uint32_t k)
 	return ks_str_eq(m->a->items[i], m->b->items[k]);
 }
 
+/* The length of the match that ended in line `k` of b in the turn before. */
+static uint32_t length_before(const struct matcher *m, uint32_t k)
+{
+	size_t at = (size_t)k * 2 + ((m->turn - 1) & 1);
+
+	return m->stamp[at] == m->turn - 1 ? m->length[at] : 0;
+}
+
+static void find_in_row(struct matcher *m, uint32_t i, uint32_t blo, uint32_t bhi, struct block *best)
+{
+	m->turn++;
+	m->steps++;
+	for (uint32_t next = m->first[i]; next && next - 1 < bhi; next = m->after[next - 1]) {
+		uint32_t k = next - 1, n;
+		size_t at = (size_t)k * 2 + (m->turn & 1);
+
+		m->steps++;
+		if (k < blo)
+			continue;
+		n = (k > blo ? length_before(m, k - 1) : 0) + 1;
+		m->length[at] = n;
+		m->stamp[at] = m->turn;
+		if (n > best->n)
+			*best = (struct block){i + 1 - n, k + 1 - n, n};
+	}
+}
+
 static struct block longest(struct matcher *m, uint32_t alo, uint32_t ahi, uint32_t blo, uint32_t bhi)
 {
 	struct block best = {alo, blo, 0};
 
-	memset(m->row, 0, (m->b->n + 1) * sizeof(*m->row));
-	for (uint32_t i = alo; i < ahi; i++) {
-		uint32_t *swap;
-
-		memset(m->next, 0, (m->b->n + 1) * sizeof(*m->next));
-		for (uint32_t k = blo; k < bhi; k++) {
-			if (m->popular[k] || !alike(m, i, k))
-				continue;
-			m->next[k + 1] = m->row[k] + 1;
-			if (m->next[k + 1] > best.n)
-				best = (struct block){i + 1 - m->next[k + 1], k + 1 - m->next[k + 1], m->next[k + 1]};
-		}
-		swap = m->row;
-		m->row = m->next;
-		m->next = swap;
-	}
+	m->turn++; /* nothing goes on from another range */
+	for (uint32_t i = alo; i < ahi; i++)
+		find_in_row(m, i, blo, bhi, &best);
 	while (best.a > alo && best.b > blo && alike(m, best.a - 1, best.b - 1))
 		best = (struct block){best.a - 1, best.b - 1, best.n + 1};
 	while (best.a + best.n < ahi && best.b + best.n < bhi && alike(m, best.a + best.n, best.b + best.n))
@@ -177,18 +236,19 @@ static void add_block(struct matcher *m, struct block block)
 	m->blocks[m->n_blocks++] = block;
 }
 
+/* Texts that have next to nothing in common in their order are not compared to the end: what is left counts as changed. */
 static void match(struct matcher *m, uint32_t alo, uint32_t ahi, uint32_t blo, uint32_t bhi)
 {
-	struct block found;
+	while (!m->failed && m->steps < STEPS_MOST && alo < ahi && blo < bhi) {
+		struct block found = longest(m, alo, ahi, blo, bhi);
 
-	if (m->failed || alo >= ahi || blo >= bhi)
-		return;
-	found = longest(m, alo, ahi, blo, bhi);
-	if (!found.n)
-		return;
-	match(m, alo, found.a, blo, found.b);
-	add_block(m, found);
-	match(m, found.a + found.n, ahi, found.b + found.n, bhi);
+		if (!found.n)
+			return;
+		match(m, alo, found.a, blo, found.b);
+		add_block(m, found);
+		alo = found.a + found.n;
+		blo = found.b + found.n;
+	}
 }
 
 /* -- hunks -------------------------------------------------------------------------------------------------------- */
@@ -266,28 +326,41 @@ static void write_hunks(const struct matcher *m, struct ks_buf *out)
 	}
 }
 
+static void free_matcher(struct matcher *m)
+{
+	free(m->first);
+	free(m->after);
+	free(m->popular);
+	free(m->length);
+	free(m->stamp);
+	free(m->blocks);
+}
+
+static bool prepare(struct matcher *m)
+{
+	m->first = calloc(m->a->n, sizeof(*m->first));
+	m->after = calloc(m->b->n, sizeof(*m->after));
+	m->popular = calloc(m->b->n, sizeof(*m->popular));
+	m->length = calloc((size_t)m->b->n * 2, sizeof(*m->length));
+	m->stamp = calloc((size_t)m->b->n * 2, sizeof(*m->stamp));
+	m->turn = 1;
+	return m->first && m->after && m->popular && m->length && m->stamp && find_lines(m);
+}
+
 void ks_gojson_diff(struct ks_str before, struct ks_str after, struct ks_buf *out)
 {
 	struct lines a = {0}, b = {0};
 	struct matcher m = {.a = &a, .b = &b};
 
-	if (split(before, &a) && split(after, &b)) {
-		m.popular = calloc(b.n, sizeof(*m.popular));
-		m.row = calloc(b.n + 1, sizeof(*m.row));
-		m.next = calloc(b.n + 1, sizeof(*m.next));
-	}
-	if (m.popular && m.row && m.next) {
-		find_popular(&m);
+	if (split(before, &a) && split(after, &b) && prepare(&m)) {
 		match(&m, 0, a.n, 0, b.n);
+		if (!m.failed)
+			write_hunks(&m, out);
+	} else {
+		m.failed = true;
 	}
-	if (!m.next || !m.row || !m.popular || m.failed)
-		out->failed = true;
-	else
-		write_hunks(&m, out);
-	free(m.popular);
-	free(m.row);
-	free(m.next);
-	free(m.blocks);
+	out->failed |= m.failed;
+	free_matcher(&m);
 	free_lines(&a);
 	free_lines(&b);
 }

@@ -8,9 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/api/map_index.h"
 #include "core/api/patch.h"
 
-enum { MOST_OPERATIONS = 10000, MOST_COPIED = 3 * 1024 * 1024 };
+/* MANY: a map with more members is given an index. */
+enum { MOST_OPERATIONS = 10000, MOST_COPIED = 3 * 1024 * 1024, MANY = 64 };
+
+/* Of a large map, for all operations: known by where its members are, wherever the map itself is moved. */
+struct large_map {
+	struct large_map *next;
+	struct ks_map_index index;
+};
+
 
 struct patcher {
 	struct ks_arena *arena;
@@ -18,6 +27,8 @@ struct patcher {
 	const char *message;
 	int rc;
 	size_t copied; /* bytes of JSON that "copy" added */
+	struct large_map *large; /* the last one that was used is the first */
+	bool holes;    /* members were taken out of some of them */
 };
 
 struct operation {
@@ -34,6 +45,8 @@ static bool fail(struct patcher *p, int rc, const char *message)
 
 static bool does_not_apply(struct patcher *p, const char *what, struct ks_str path)
 {
+	if (p->rc)
+		return false;
 	return fail(p, -EPERM, ks_arena_printf(p->arena, "%s: %.*s", what, (int)path.n, path.n ? path.p : ""));
 }
 
@@ -86,12 +99,99 @@ static int64_t item_index(struct ks_str key, uint32_t n)
 	return index < 0 ? index + n : index;
 }
 
-static struct ks_value *child(struct ks_value *container, struct ks_str key)
+/* The index of a map; a new one when it has none yet. NULL when out of memory. */
+static struct large_map *large_of(struct patcher *p, const struct ks_value *map)
+{
+	struct large_map *large, **link = &p->large;
+
+	while (*link && ((*link)->index.members != map->members || (*link)->index.n != map->n))
+		link = &(*link)->next;
+	large = *link;
+	if (large)
+		*link = large->next;
+	else if (!(large = ks_arena_zalloc(p->arena, 1, sizeof(*large))))
+		return NULL;
+	large->index.holes |= p->holes;
+	large->next = p->large;
+	p->large = large;
+	return large;
+}
+
+/* NULL when there is none (or rc is set). */
+static struct ks_value *member(struct patcher *p, const struct ks_value *map, struct ks_str key)
+{
+	struct large_map *large;
+	struct ks_value *found;
+	bool failed;
+
+	if (map->n <= MANY)
+		return ks_value_get_str(NULL, map, key);
+	large = large_of(p, map);
+	found = large ? ks_map_index_get(&large->index, p->arena, map, key, &failed) : NULL;
+	if (!large || failed)
+		fail(p, 0, NULL);
+	return found;
+}
+
+static struct ks_value *put_member(struct patcher *p, struct ks_value *map, struct ks_str key)
+{
+	struct large_map *large;
+
+	if (map->n <= MANY)
+		return ks_value_put(p->arena, NULL, map, key);
+	large = large_of(p, map);
+	return large ? ks_map_index_put(&large->index, p->arena, map, key) : NULL;
+}
+
+static bool remove_member(struct patcher *p, struct ks_value *map, struct ks_str key)
+{
+	struct large_map *large;
+
+	if (map->n <= MANY) {
+		ks_value_remove(NULL, map, key);
+		return true;
+	}
+	p->holes = true;
+	large = large_of(p, map);
+	return (large && ks_map_index_remove(&large->index, p->arena, map, key)) || fail(p, 0, NULL);
+}
+
+static void forget(struct patcher *p, const struct ks_member *members)
+{
+	for (struct large_map **link = &p->large; *link;)
+		if ((*link)->index.members == members)
+			*link = (*link)->next;
+		else
+			link = &(*link)->next;
+}
+
+/* Closes the gaps that removed members have left. */
+static void close_gaps(struct patcher *p, struct ks_value *v)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; v->kind == KS_LIST && i < v->n; i++)
+		close_gaps(p, &v->items[i]);
+	for (uint32_t i = 0; v->kind == KS_MAP && i < v->n; i++) {
+		if (v->members[i].value.kind == KS_ABSENT)
+			continue;
+		close_gaps(p, &v->members[i].value);
+		if (kept != i)
+			v->members[kept] = v->members[i];
+		kept++;
+	}
+	if (v->kind != KS_MAP || kept == v->n)
+		return;
+	forget(p, v->members);
+	v->n = kept;
+}
+
+static struct ks_value *child(struct patcher *p, struct ks_value *container, struct ks_str key)
 {
 	int64_t index;
 
 	if (container->kind == KS_MAP)
-		return ks_value_get_str(NULL, container, key);
+		return member(p, container, key);
 	index = item_index(key, container->n);
 	return index < 0 ? NULL : &container->items[index];
 }
@@ -134,7 +234,7 @@ static struct ks_value *find_container(struct patcher *p, struct ks_str path, st
 	for (at++; (next = at < end ? memchr(at, '/', (size_t)(end - at)) : NULL); at = next + 1) {
 		if (!decode_key(p, ks_str_of(at, (size_t)(next - at)), &key))
 			return NULL;
-		container = is_container(container) ? child(container, key) : NULL;
+		container = is_container(container) ? child(p, container, key) : NULL;
 		if (!is_container(container))
 			return NULL;
 		look_into(container);
@@ -168,7 +268,7 @@ static bool put(struct patcher *p, struct ks_value *container, struct ks_str key
 	long long index;
 
 	if (container->kind == KS_MAP) {
-		place = ks_value_put(p->arena, NULL, container, key);
+		place = put_member(p, container, key);
 	} else {
 		uint32_t n = container->n + 1;
 
@@ -199,10 +299,9 @@ static bool take_out(struct patcher *p, struct ks_value *container, struct ks_st
 	int64_t index;
 
 	if (container->kind == KS_MAP) {
-		if (!ks_value_get_str(NULL, container, key))
+		if (!member(p, container, key))
 			return does_not_apply(p, "Unable to remove nonexistent key", path);
-		ks_value_remove(NULL, container, key);
-		return true;
+		return remove_member(p, container, key);
 	}
 	index = item_index(key, container->n);
 	if (index < 0)
@@ -239,7 +338,7 @@ static bool replace(struct patcher *p, const struct operation *op)
 		return p->rc == 0 ? does_not_apply(p, "replace operation does not apply: doc is missing path", op->path) : false;
 	if (container->kind == KS_MAP)
 		return put(p, container, key, &value, op->path);
-	place = child(container, key);
+	place = child(p, container, key);
 	if (!place)
 		return does_not_apply(p, "replace operation does not apply: doc is missing key", op->path);
 	*place = value;
@@ -253,7 +352,7 @@ static bool move(struct patcher *p, const struct operation *op)
 
 	if (!container)
 		return p->rc == 0 ? does_not_apply(p, "move operation does not apply: doc is missing from path", op->from) : false;
-	from = child(container, key);
+	from = child(p, container, key);
 	if (!from)
 		return does_not_apply(p, "error in move for path", op->from);
 	value = *from;
@@ -288,9 +387,11 @@ static bool copy(struct patcher *p, const struct operation *op)
 
 	if (!container)
 		return p->rc == 0 ? does_not_apply(p, "copy operation does not apply: doc is missing from path", op->from) : false;
-	from = child(container, key);
+	from = child(p, container, key);
 	if (!from && container->kind == KS_LIST)
 		return does_not_apply(p, "error in copy for from", op->from);
+	if (from && p->holes)
+		close_gaps(p, from);
 	if (!copy_value(p, from, &value) || !count_copied(p, &value))
 		return false;
 	container = find_container(p, op->path, &key);
@@ -299,27 +400,46 @@ static bool copy(struct patcher *p, const struct operation *op)
 	return put(p, container, key, &value, op->path);
 }
 
-/* Equal as texts: 1 is not 1.0. */
-static bool same(const struct ks_value *a, const struct ks_value *b)
-{
-	if (a->kind != b->kind || a->n != b->n)
-		return a->kind == b->kind && a->kind != KS_STRING && a->kind != KS_LIST && a->kind != KS_MAP && ks_value_equal_json(a, b);
-	if (a->kind == KS_LIST) {
-		for (uint32_t i = 0; i < a->n; i++)
-			if (!same(&a->items[i], &b->items[i]))
-				return false;
-		return true;
-	}
-	if (a->kind != KS_MAP)
-		return ks_value_equal_json(a, b);
-	for (uint32_t i = 0; i < a->n; i++) {
-		const struct ks_value *other =
-			ks_str_eq(a->members[i].key, b->members[i].key) ? &b->members[i].value : ks_value_get_str(NULL, b, a->members[i].key);
+static bool same(struct patcher *p, const struct ks_value *a, const struct ks_value *b);
 
-		if (!other || !same(&a->members[i].value, other))
+/* `a` may have gaps. */
+static bool same_members(struct patcher *p, const struct ks_value *a, const struct ks_value *b)
+{
+	struct ks_map_index index = {0};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->n; i++)
+		n += a->members[i].value.kind != KS_ABSENT;
+	if (n != b->n)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct ks_value *other;
+		bool failed;
+
+		if (a->members[i].value.kind == KS_ABSENT)
+			continue;
+		other = ks_map_index_get(&index, p->arena, b, a->members[i].key, &failed);
+		if (failed)
+			return fail(p, 0, NULL);
+		if (!other || !same(p, &a->members[i].value, other))
 			return false;
 	}
 	return true;
+}
+
+/* Equal as texts: 1 is not 1.0. */
+static bool same(struct patcher *p, const struct ks_value *a, const struct ks_value *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == KS_MAP)
+		return same_members(p, a, b);
+	if (a->kind != KS_LIST)
+		return ((a->kind != KS_STRING || a->n == b->n) && ks_value_equal_json(a, b));
+	for (uint32_t i = 0; a->n == b->n && i < a->n; i++)
+		if (!same(p, &a->items[i], &b->items[i]))
+			return false;
+	return a->n == b->n;
 }
 
 static bool test(struct patcher *p, const struct operation *op)
@@ -331,14 +451,14 @@ static bool test(struct patcher *p, const struct operation *op)
 		container = find_container(p, op->path, &key);
 		if (!container)
 			return p->rc == 0 ? does_not_apply(p, "test operation does not apply: is missing path", op->path) : false;
-		value = child(container, key);
+		value = child(p, container, key);
 		if (!value && container->kind == KS_LIST)
 			return does_not_apply(p, "error in test for path", op->path);
 	}
 	if (!ks_value_present(value))
 		return !op->value || does_not_apply(p, "testing value failed", op->path);
 	set_order(value, false);
-	return (op->value && same(value, op->value)) || does_not_apply(p, "testing value failed", op->path);
+	return (op->value && same(p, value, op->value)) || does_not_apply(p, "testing value failed", op->path);
 }
 
 /* ---- the list ---- */
@@ -420,7 +540,9 @@ int ks_patch_json(struct ks_arena *arena, struct ks_value *object, const struct 
 		return 0;
 	ok = check_list(&p, patch);
 	for (uint32_t i = 0; ok && i < patch->n; i++)
-		ok = apply_operation(&p, &patch->items[i]);
+		ok = apply_operation(&p, &patch->items[i]) && !p.rc;
+	if (p.holes)
+		close_gaps(&p, object);
 	if (!ok && p.rc != -ENOMEM)
 		*message_r = p.message;
 	return ok ? 0 : p.rc;

@@ -3,6 +3,7 @@
 /* RFC 7386: null removes, objects are merged, everything else replaces. */
 #include <errno.h>
 
+#include "core/api/map_index.h"
 #include "core/api/patch.h"
 
 /* A copy without the nulls of objects: what a patch brings to a place where there was nothing. Nulls of lists stay. */
@@ -23,12 +24,14 @@ static bool copy_pruned(struct ks_arena *arena, const struct ks_value *from, str
 	*to = (struct ks_value){.kind = KS_MAP};
 	for (uint32_t i = 0; i < from->n; i++) {
 		struct ks_value *member, pruned;
+		const char *key;
 
 		if (from->members[i].value.kind == KS_NULL)
 			continue;
 		if (!copy_pruned(arena, &from->members[i].value, &pruned))
 			return false;
-		member = ks_value_put(arena, NULL, to, from->members[i].key);
+		key = ks_arena_dup(arena, from->members[i].key.p, from->members[i].key.n);
+		member = key ? ks_value_add(arena, to, ks_str_of(key, from->members[i].key.n)) : NULL;
 		if (!member)
 			return false;
 		*member = pruned;
@@ -38,22 +41,26 @@ static bool copy_pruned(struct ks_arena *arena, const struct ks_value *from, str
 
 static bool merge(struct ks_arena *arena, struct ks_value *object, const struct ks_value *patch)
 {
+	struct ks_map_index index = {0};
+
 	object->flags &= (uint8_t)~KS_VALUE_IN_ORDER;
 	for (uint32_t i = 0; i < patch->n; i++) {
 		const struct ks_member *change = &patch->members[i];
 		struct ks_value *place;
 
 		if (change->value.kind == KS_NULL) {
-			ks_value_remove(NULL, object, change->key);
+			if (!ks_map_index_remove(&index, arena, object, change->key))
+				return false;
 			continue;
 		}
-		place = ks_value_put(arena, NULL, object, change->key);
+		place = ks_map_index_put(&index, arena, object, change->key);
 		if (!place)
 			return false;
 		if (!(place->kind == KS_MAP && change->value.kind == KS_MAP ? merge(arena, place, &change->value)
 									    : copy_pruned(arena, &change->value, place)))
 			return false;
 	}
+	ks_map_index_finish(&index, object);
 	return true;
 }
 

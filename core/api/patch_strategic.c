@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/api/map_index.h"
 #include "core/api/patch_list.h"
 #include "core/api/quote.h"
 
@@ -148,15 +149,6 @@ static bool set_member(struct ks_smp *m, struct ks_value *map, struct ks_str key
 	if (!place)
 		return ks_smp_fail(m, 0, NULL);
 	*place = *value;
-	return true;
-}
-
-/* The patch's value takes the member's place, or the member goes. */
-static bool take_patch_value(struct ks_smp *m, struct ks_value *original, struct ks_str key, struct ks_value *value)
-{
-	if (remove_directives(value))
-		return set_member(m, original, key, value);
-	ks_value_remove(NULL, original, key);
 	return true;
 }
 
@@ -521,16 +513,41 @@ static bool apply_order_directives(struct ks_smp *m, struct ks_value *original, 
 
 /* ---- maps ---- */
 
-static bool merge_present(struct ks_smp *m, struct ks_value *original, struct ks_str name, struct ks_value *value, bool deletion, uint16_t type)
+/* A map that a patch is merged into, and where its members are. */
+struct target {
+	struct ks_value *map;
+	struct ks_map_index index;
+};
+
+static bool take_away(struct ks_smp *m, struct target *t, struct ks_str key)
 {
-	struct ks_value *place = ks_value_get_str(NULL, original, name);
+	return ks_map_index_remove(&t->index, m->arena, t->map, key) || ks_smp_fail(m, 0, NULL);
+}
+
+/* The patch's value takes the member's place, or the member goes. */
+static bool take_patch_value(struct ks_smp *m, struct target *t, struct ks_str key, struct ks_value *value)
+{
+	struct ks_value *place;
+
+	if (!remove_directives(value))
+		return take_away(m, t, key);
+	place = ks_map_index_put(&t->index, m->arena, t->map, key);
+	if (!place)
+		return ks_smp_fail(m, 0, NULL);
+	*place = *value;
+	return true;
+}
+
+static bool merge_present(
+	struct ks_smp *m, struct target *t, struct ks_value *place, struct ks_str name, struct ks_value *value, bool deletion, uint16_t type)
+{
 	struct meta meta;
 
 	if (place->kind != value->kind) {
 		if (deletion)
 			return true;
 		discard_nulls(value);
-		return take_patch_value(m, original, name, value);
+		return take_patch_value(m, t, name, value);
 	}
 	if (value->kind == KS_MAP) {
 		if (!look_up(m, type, name, &meta))
@@ -542,42 +559,46 @@ static bool merge_present(struct ks_smp *m, struct ks_value *original, struct ks
 	}
 	if (value->kind == KS_LIST)
 		return look_up_list(m, type, name, &meta) && merge_list(m, place, value, &meta, deletion);
-	return take_patch_value(m, original, name, value);
+	return take_patch_value(m, t, name, value);
 }
 
-static bool merge_member(struct ks_smp *m, struct ks_value *original, struct ks_member *change, uint16_t type)
+static bool merge_member(struct ks_smp *m, struct target *t, struct ks_member *change, uint16_t type)
 {
-	bool deletion = has_prefix(change->key, deletion_prefix);
+	bool deletion = has_prefix(change->key, deletion_prefix), failed;
 	struct ks_str name = change->key;
+	struct ks_value *place;
 
 	if (deletion) {
 		if (name.n < sizeof(deletion_prefix) || name.p[sizeof(deletion_prefix) - 1] != '/')
 			return ks_smp_fail(m, -EINVAL, bad_deletion);
 		name = ks_str_of(name.p + sizeof(deletion_prefix), name.n - sizeof(deletion_prefix));
 	}
-	if (change->value.kind == KS_NULL) {
-		ks_value_remove(NULL, original, name);
-		return true;
-	}
-	if (ks_value_get_str(NULL, original, name))
-		return merge_present(m, original, name, &change->value, deletion, type);
+	if (change->value.kind == KS_NULL)
+		return take_away(m, t, name);
+	place = ks_map_index_get(&t->index, m->arena, t->map, name, &failed);
+	if (failed)
+		return ks_smp_fail(m, 0, NULL);
+	if (place)
+		return merge_present(m, t, place, name, &change->value, deletion, type);
 	if (deletion)
 		return true;
 	discard_nulls(&change->value);
-	return take_patch_value(m, original, name, &change->value);
+	return take_patch_value(m, t, name, &change->value);
 }
 
 static bool merge_map(struct ks_smp *m, struct ks_value *original, struct ks_value *patch, uint16_t type)
 {
 	const struct ks_value *directive = ks_value_get(NULL, patch, "$patch");
+	struct target target = {.map = original};
 
 	if (directive)
 		return apply_map_directive(m, directive, original, patch);
 	if (!apply_retain_keys(m, original, patch) || !apply_order_directives(m, original, patch, type))
 		return false;
 	for (uint32_t i = 0; i < patch->n; i++)
-		if (!merge_member(m, original, &patch->members[i], type))
+		if (!merge_member(m, &target, &patch->members[i], type))
 			return false;
+	ks_map_index_finish(&target.index, original);
 	return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/api/json.h"
 #include "core/api/quote.h"
+#include "core/api/schema.h"
 
 static const char no_memory[] = "Internal error occurred: out of memory";
 
@@ -214,31 +215,70 @@ static bool same_cause(const struct ks_status_cause *a, const struct ks_status_c
 	return strcmp(x, y) == 0 && strcmp(a->message, b->message) == 0;
 }
 
-/* Was the same said by a cause before? */
-static bool repeated(const struct ks_status *status, const struct ks_status_cause *cause)
+/* Causes that were said, by what they say. */
+struct said {
+	const struct ks_status_cause **slots;
+	size_t mask;
+	unsigned n;
+};
+
+static bool said_init(struct said *said, struct ks_arena *arena, const struct ks_status *status)
 {
-	for (const struct ks_status_cause *c = status->causes; c != cause; c = c->next)
-		if (same_cause(c, cause))
-			return true;
-	return false;
+	size_t size = 4, n = 1;
+
+	for (const struct ks_status_cause *c = status->causes; c; c = c->next)
+		n++;
+	while (size < 2 * n)
+		size *= 2;
+	*said = (struct said){.slots = ks_arena_zalloc(arena, size, sizeof(struct ks_status_cause *)), .mask = size - 1};
+	return said->slots;
+}
+
+/* False when the same was said by a cause before. */
+static bool say(struct said *said, const struct ks_status_cause *cause)
+{
+	const char *field = cause->field ? cause->field : "";
+	size_t at = ks_schema_hash(field, strlen(field)) ^ ks_schema_hash(cause->message, strlen(cause->message));
+
+	for (at &= said->mask; said->slots[at]; at = (at + 1) & said->mask)
+		if (same_cause(said->slots[at], cause))
+			return false;
+	said->slots[at] = cause;
+	said->n++;
+	return true;
+}
+
+static void write_causes(const struct ks_status *status, struct said *said, struct ks_buf *out)
+{
+	for (const struct ks_status_cause *c = status->causes; c; c = c->next) {
+		if (!say(said, c))
+			continue;
+		if (said->n > 1)
+			ks_buf_add(out, ", ", 2);
+		ks_buf_add_str(out, c->field ? c->field : "<nil>");
+		ks_buf_add(out, ": ", 2);
+		ks_buf_add_str(out, c->message);
+	}
 }
 
 int ks_status_invalid_finish(struct ks_status *status, struct ks_arena *arena)
 {
 	struct ks_str name = ks_str_from(status->name ? status->name : "");
 	struct ks_buf text, causes;
-	unsigned said = 0;
+	struct said said;
 
 	ks_buf_init(&text);
 	ks_buf_init(&causes);
-	for (const struct ks_status_cause *c = status->causes; c; c = c->next) {
-		if (repeated(status, c))
-			continue;
-		ks_buf_printf(&causes, "%s%s: %s", said++ ? ", " : "", c->field ? c->field : "<nil>", c->message);
-	}
+	if (said_init(&said, arena, status))
+		write_causes(status, &said, &causes);
+	else
+		text.failed = true;
 	ks_buf_printf(&text, "%s %s is invalid", qualified(arena, status->group, status->kind ? status->kind : ""), quoted(arena, name));
-	if (said)
-		ks_buf_printf(&text, said == 1 ? ": %.*s" : ": [%.*s]", (int)causes.len, causes.data ? causes.data : "");
+	if (said.n) {
+		ks_buf_add_str(&text, said.n == 1 ? ": " : ": [");
+		ks_buf_add(&text, causes.data, causes.len);
+		ks_buf_add_str(&text, said.n == 1 ? "" : "]");
+	}
 	status->message = text.failed || causes.failed ? NULL : ks_arena_dup(arena, text.data, text.len);
 	if (!status->message)
 		status->message = no_memory;

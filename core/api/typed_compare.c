@@ -161,16 +161,17 @@ static void compare_maps(struct walk *w, struct ks_shape shape, const struct ks_
 		return;
 	}
 	for (uint32_t i = 0; l && i < l->n && !w->failed; i++) {
-		struct ks_path_element element = ks_path_field(l->members[i].key);
-		const struct ks_member *other = ks_members_find(&right, i, l->members[i].key);
+		const struct ks_member *member = ks_members_at(&left, i), *other = ks_members_find(&right, i, member->key);
+		struct ks_path_element element = ks_path_field(member->key);
 
-		compare_below(w, item, &element, &l->members[i].value, other ? &other->value : NULL);
+		compare_below(w, item, &element, &member->value, other ? &other->value : NULL);
 	}
 	for (uint32_t i = 0; r && i < r->n && !w->failed; i++) {
-		struct ks_path_element element = ks_path_field(r->members[i].key);
+		const struct ks_member *member = ks_members_at(&right, i);
+		struct ks_path_element element = ks_path_field(member->key);
 
-		if (!ks_members_find(&left, i, r->members[i].key))
-			compare_below(w, item, &element, NULL, &r->members[i].value);
+		if (!ks_members_find(&left, i, member->key))
+			compare_below(w, item, &element, NULL, &member->value);
 	}
 }
 

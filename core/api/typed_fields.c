@@ -4,6 +4,8 @@
 #include <errno.h>
 
 #include "core/api/typed.h"
+#include "core/api/typed_items.h"
+#include "core/api/typed_members.h"
 
 struct walk {
 	struct ks_arena *arena;
@@ -40,10 +42,15 @@ static bool own_map(struct walk *w, struct ks_shape shape, const struct ks_value
 {
 	struct ks_shape item = ks_shape_of_type(w->s, shape.type ? w->s->types[shape.type].element : 0);
 
-	for (uint32_t i = 0; i < v->n; i++) {
-		struct ks_path_element element = ks_path_field(v->members[i].key);
+	struct ks_members members;
 
-		if (!own(w, item, &element, &v->members[i].value, true, set))
+	if (!ks_members_init(w->arena, v, &members))
+		return false;
+	for (uint32_t i = 0; i < v->n; i++) {
+		const struct ks_member *member = ks_members_at(&members, i);
+		struct ks_path_element element = ks_path_field(member->key);
+
+		if (!own(w, item, &element, &member->value, true, set))
 			return false;
 	}
 	return true;
@@ -52,22 +59,24 @@ static bool own_map(struct walk *w, struct ks_shape shape, const struct ks_value
 /* Of an item that is there twice, the place alone is owned. */
 static bool own_items(struct walk *w, struct ks_shape shape, const struct ks_value *v, struct ks_fieldset *set)
 {
-	struct ks_shape item = ks_shape_of_type(w->s, w->s->types[shape.type].element);
-	struct ks_path_element element;
+	struct ks_shape below = ks_shape_of_type(w->s, w->s->types[shape.type].element);
+	struct ks_typed_items all;
 
-	for (uint32_t i = 0; i < v->n; i++) {
-		int found = ks_typed_element(w->arena, w->s, shape, &v->items[i], &element);
-		const struct ks_fieldset_entry *before;
+	if (!ks_typed_items(w->arena, w->s, shape, v, &all))
+		return false;
+	for (uint32_t i = 0; i < all.n; i++) {
+		const struct ks_typed_item *item = &all.items[i];
+		struct ks_fieldset_entry *entry;
 
-		if (found < 0)
-			return false;
-		if (!found)
+		if (item->count == 1) {
+			if (!own(w, below, &item->element, &v->items[item->first], true, set))
+				return false;
 			continue;
-		before = ks_fieldset_find(set, &element);
-		if (before)
-			set->entries[before - set->entries].children = (struct ks_fieldset){0};
-		else if (!own(w, item, &element, &v->items[i], true, set))
+		}
+		entry = ks_fieldset_put(w->arena, set, &item->element);
+		if (!entry)
 			return false;
+		entry->member = true;
 	}
 	return true;
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* A configuration that is to be applied: checked against the schema, and brought into its slots. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "core/api/json.h"
 #include "core/api/quote.h"
@@ -249,11 +250,53 @@ static bool element_of(struct reader *r, struct ks_shape shape, const struct ks_
 	return found == 1;
 }
 
+struct element {
+	struct ks_path_element element;
+	uint32_t at;
+	bool good, repeated;
+};
+
+static int by_element(const void *a, const void *b)
+{
+	const struct element *x = *(struct element *const *)a, *y = *(struct element *const *)b;
+	int c = ks_path_element_compare(&x->element, &y->element);
+
+	return c ? c : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* What the items are known by, up to the first that has no key. NULL when out of memory. */
+static struct element *elements_of(struct reader *r, struct ks_shape shape, const struct ks_value *list)
+{
+	struct element *all = ks_arena_zalloc(r->arena, (size_t)list->n + 1, sizeof(*all)), **sorted;
+	uint32_t n = 0;
+
+	sorted = ks_arena_alloc(r->arena, ((size_t)list->n + 1) * sizeof(*sorted));
+	if (!all || !sorted) {
+		r->failed = true;
+		return NULL;
+	}
+	for (; n < list->n; n++) {
+		all[n].good = element_of(r, shape, &list->items[n], &all[n].element);
+		if (!all[n].good)
+			break;
+		all[n].at = n;
+		sorted[n] = &all[n];
+	}
+	if (n > 1)
+		qsort(sorted, n, sizeof(*sorted), by_element);
+	for (uint32_t i = 1; i < n; i++)
+		sorted[i]->repeated = !ks_path_element_compare(&sorted[i - 1]->element, &sorted[i]->element);
+	return r->failed ? NULL : all;
+}
+
 static void read_list(struct reader *r, struct ks_shape shape, const struct ks_value *v, struct ks_value *out)
 {
 	struct ks_shape item_shape = ks_shape_of_type(r->s, r->s->types[shape.type].element);
-	struct ks_fieldset seen = {0};
+	bool keyed = shape.relation == KS_RELATION_SET || shape.relation == KS_RELATION_KEYED;
+	struct element *elements = keyed && v->kind == KS_LIST ? elements_of(r, shape, v) : NULL;
 
+	if (r->failed)
+		return;
 	if (v->kind != KS_LIST) {
 		expected(r, "list", v);
 		return;
@@ -262,22 +305,16 @@ static void read_list(struct reader *r, struct ks_shape shape, const struct ks_v
 	for (uint32_t i = 0; i < v->n && !r->failed; i++) {
 		const struct ks_value *item = &v->items[i];
 		struct ks_path_element element = {.kind = KS_PATH_INDEX, .value = ks_value_from_int(i)};
-		struct ks_fieldset_entry *entry;
 		struct ks_value *place;
 
-		if (shape.relation == KS_RELATION_SET || shape.relation == KS_RELATION_KEYED) {
-			if (!element_of(r, shape, item, &element)) {
-				complain_of_item(r, shape, i, item);
-				return;
-			}
-			if (!(entry = ks_fieldset_put(r->arena, &seen, &element))) {
-				r->failed = true;
-				return;
-			}
-			if (entry->member)
-				complain_of_double(r, &element);
-			entry->member = true;
+		if (keyed && !elements[i].good) {
+			complain_of_item(r, shape, i, item);
+			return;
 		}
+		if (keyed)
+			element = elements[i].element;
+		if (keyed && elements[i].repeated)
+			complain_of_double(r, &element);
 		if ((place = ks_value_append(r->arena, out)))
 			read_below(r, &element, item_shape, item, place);
 		else

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/api/gojson.h"
-#include "core/api/gojson.h"
+#include "core/api/json.h"
 #include "core/api/quote.h"
 
 /* -- paths ------------------------------------------------------------------------------------------------------ */
@@ -129,6 +129,35 @@ bool ks_seen_add(struct ks_check *c, struct ks_seen *seen, struct ks_str text)
 		seen->first[seen->n] = text;
 	seen->n++;
 	return true;
+}
+
+bool ks_seen_add_pair(struct ks_check *c, struct ks_seen *seen, struct ks_str one, struct ks_str other)
+{
+	char *text = ks_arena_alloc(c->arena, sizeof(one.n) + one.n + other.n);
+
+	if (!text)
+		return true; /* the request fails anyhow */
+	memcpy(text, &one.n, sizeof(one.n));
+	if (one.n)
+		memcpy(text + sizeof(one.n), one.p, one.n);
+	if (other.n)
+		memcpy(text + sizeof(one.n) + one.n, other.p, other.n);
+	return ks_seen_add(c, seen, ks_str_of(text, sizeof(one.n) + one.n + other.n));
+}
+
+bool ks_seen_add_value(struct ks_check *c, struct ks_seen *seen, const struct ks_value *value)
+{
+	struct ks_buf json;
+	char *text = NULL;
+	size_t n;
+
+	ks_buf_init(&json);
+	ks_json_encode(c->schema, value, &json);
+	n = json.len;
+	if (!json.failed)
+		text = ks_arena_dup(c->arena, json.data, n);
+	ks_buf_fini(&json);
+	return !text || ks_seen_add(c, seen, ks_str_of(text, n));
 }
 
 const struct ks_value *ks_index_find(struct ks_check *c, struct ks_index *index, struct ks_str key)

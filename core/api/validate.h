@@ -145,6 +145,9 @@ struct ks_seen {
 };
 /* False when it was there already. */
 bool ks_seen_add(struct ks_check *c, struct ks_seen *seen, struct ks_str text);
+/* The same of two texts together, and of a whole value (which has no quantities in it), as JSON says it. */
+bool ks_seen_add_pair(struct ks_check *c, struct ks_seen *seen, struct ks_str one, struct ks_str other);
+bool ks_seen_add_value(struct ks_check *c, struct ks_seen *seen, const struct ks_value *value);
 bool ks_seen_has(const struct ks_seen *seen, struct ks_str text);
 /* The how manieth it was, from 0 on; -1 when it wasn't seen. */
 int64_t ks_seen_find(const struct ks_seen *seen, struct ks_str text);

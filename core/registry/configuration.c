@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Secrets and config maps. */
 #include "core/api/base64.h"
+#include "core/api/map_index.h"
 #include "core/registry/kit.h"
 #include "core/registry/strategies.h"
 #include "core/registry/validate/kinds.h"
@@ -11,6 +12,7 @@
 static bool secret_defaults(struct ks_registry_context *ctx, struct ks_value *secret)
 {
 	const struct ks_value *texts = ks_kit_map(ctx, secret, "stringData");
+	struct ks_map_index index = {0};
 	struct ks_value *data;
 
 	if (!texts)
@@ -23,7 +25,7 @@ static bool secret_defaults(struct ks_registry_context *ctx, struct ks_value *se
 	for (uint32_t i = 0; i < texts->n; i++) {
 		struct ks_str text = ks_value_str(&texts->members[i].value);
 		char *encoded = ks_arena_alloc(ctx->arena, ks_base64_length(text.n) + 1);
-		struct ks_value *place = ks_value_put(ctx->arena, ctx->schema, data, texts->members[i].key);
+		struct ks_value *place = ks_map_index_put(&index, ctx->arena, data, texts->members[i].key);
 
 		if (!encoded || !place)
 			return false;

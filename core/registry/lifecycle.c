@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* What every create and update goes through, whatever the kind. */
 #include "core/api/uid.h"
+#include "core/api/validate.h"
 #include "core/registry/cause.h"
 #include "core/registry/drop.h"
 #include "core/registry/meta.h"
@@ -57,32 +58,26 @@ int ks_registry_match_namespace(struct ks_registry_context *ctx, struct ks_value
 	return ks_meta_set_text(ctx->arena, ctx->schema, object, "namespace", wanted) ? 0 : out_of_memory(ctx, status);
 }
 
-static bool seen_owner(const struct ks_value *list, uint32_t before, const struct ks_value *owner)
-{
-	for (uint32_t i = 0; i < before; i++)
-		if (ks_value_equal(&list->items[i], owner))
-			return true;
-	return false;
-}
-
 void ks_registry_dedup_owners(struct ks_registry_context *ctx, struct ks_value *object, bool after_admission)
 {
 	struct ks_value *list = ks_meta_get(ctx->schema, object, "ownerReferences");
+	struct ks_check check = {.schema = ctx->schema, .arena = ctx->arena};
+	struct ks_seen seen = {.n = 0};
 	struct ks_buf uids;
+	uint32_t kept = 0;
 
 	if (!list || list->kind != KS_LIST || list->n < 2)
 		return;
 	ks_buf_init(&uids);
-	for (uint32_t i = 1; i < list->n;) {
+	for (uint32_t i = 0; i < list->n; i++) {
 		struct ks_str uid = ks_value_str(ks_value_get(ctx->schema, &list->items[i], "uid"));
 
-		if (!seen_owner(list, i, &list->items[i])) {
-			i++;
-			continue;
-		}
-		ks_buf_printf(&uids, "%s%.*s", uids.len ? ", " : "", (int)uid.n, uid.p);
-		ks_value_remove_item(list, i);
+		if (ks_seen_add_value(&check, &seen, &list->items[i]))
+			list->items[kept++] = list->items[i];
+		else
+			ks_buf_printf(&uids, "%s%.*s", uids.len ? ", " : "", (int)uid.n, uid.p ? uid.p : "");
 	}
+	list->n = kept;
 	if (uids.len && !uids.failed && ctx->warn) {
 		char *text = ks_arena_printf(ctx->arena, ".metadata.ownerReferences contains duplicate entries%s; API server dedups owner references in "
 			"1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: %.*s",

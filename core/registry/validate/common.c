@@ -348,16 +348,14 @@ static void check_condition(struct ks_check *c, const struct ks_path *path, cons
 
 void ks_check_conditions(struct ks_check *c, const struct ks_path *path, const struct ks_value *conditions)
 {
+	struct ks_seen seen = {.n = 0};
+
 	for (uint32_t i = 0; i < ks_value_count(conditions); i++) {
 		struct ks_path item = ks_path_index(path, i);
 		struct ks_str type = KS_IN_TEXT(c, &conditions->items[i], "type");
 
-		for (uint32_t k = 0; k < i; k++) {
-			if (!ks_str_eq(type, KS_IN_TEXT(c, &conditions->items[k], "type")))
-				continue;
+		if (!ks_seen_add(c, &seen, type))
 			ks_err_duplicate_text(c, &item, "type", type);
-			break;
-		}
 		check_condition(c, &item, &conditions->items[i]);
 	}
 }

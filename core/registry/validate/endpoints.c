@@ -99,6 +99,7 @@ static void check_slice_address(struct ks_check *c, const struct ks_path *list_p
 static void check_hints(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *list)
 {
 	struct ks_path at = ks_path_child(path, name);
+	struct ks_seen seen = {.n = 0};
 
 	if (ks_value_count(list) > HINTS_MOST) {
 		ks_err_too_many(c, &at, NULL, list->n, HINTS_MOST);
@@ -107,11 +108,8 @@ static void check_hints(struct ks_check *c, const struct ks_path *path, const ch
 	for (uint32_t i = 0; i < ks_value_count(list); i++) {
 		struct ks_path item = ks_path_index(&at, i);
 		struct ks_str zone = KS_IN_TEXT(c, &list->items[i], "name");
-		bool seen = false;
 
-		for (uint32_t k = 0; k < i && !seen; k++)
-			seen = ks_str_eq(zone, KS_IN_TEXT(c, &list->items[k], "name"));
-		if (seen)
+		if (!ks_seen_add(c, &seen, zone))
 			ks_err_duplicate_text(c, &item, "name", zone);
 		if (!strcmp(name, "forNodes"))
 			ks_check_name(c, &item, "name", KS_NAME_DNS1123_SUBDOMAIN, zone);
@@ -148,6 +146,7 @@ static void check_endpoint(struct ks_check *c, const struct ks_path *path, struc
 static void check_slice_ports(struct ks_check *c, const struct ks_value *list)
 {
 	struct ks_path path = ks_path_root("ports");
+	struct ks_seen seen = {.n = 0};
 
 	if (ks_value_count(list) > PORTS_MOST) {
 		ks_err_too_many(c, &path, NULL, list->n, PORTS_MOST);
@@ -157,13 +156,10 @@ static void check_slice_ports(struct ks_check *c, const struct ks_value *list)
 		const struct ks_value *v = &list->items[i];
 		struct ks_path item = ks_path_index(&path, i);
 		struct ks_str name = KS_IN_TEXT(c, v, "name");
-		bool seen = false;
 
 		if (name.n)
 			ks_check_name(c, &item, "name", KS_NAME_DNS1123_LABEL, name);
-		for (uint32_t k = 0; k < i && !seen; k++)
-			seen = ks_str_eq(name, KS_IN_TEXT(c, &list->items[k], "name"));
-		if (seen)
+		if (!ks_seen_add(c, &seen, name))
 			ks_err_duplicate_text(c, &item, "name", name);
 		if (!KS_IN(c, v, "protocol"))
 			ks_err_required(c, &item, "protocol", "");

@@ -205,17 +205,15 @@ void ks_validate_limitrange(struct ks_registry_context *ctx, const struct ks_val
 	struct ks_check c = ks_check_begin(ctx, status);
 	const struct ks_value *limits = KS_IN_LIST(&c, KS_IN(&c, object, "spec"), "limits");
 	struct ks_path path = ks_path_root("spec.limits");
+	struct ks_seen seen = {.n = 0};
 
 	(void)old;
 	for (uint32_t i = 0; i < ks_value_count(limits); i++) {
 		struct ks_path item = ks_path_index(&path, i);
 		struct ks_str type = KS_IN_TEXT(&c, &limits->items[i], "type");
-		bool seen = false;
 
 		check_type(&c, &item, type);
-		for (uint32_t k = 0; k < i && !seen; k++)
-			seen = ks_str_eq(type, KS_IN_TEXT(&c, &limits->items[k], "type"));
-		if (seen)
+		if (!ks_seen_add(&c, &seen, type))
 			ks_err_duplicate_text(&c, &item, "type", type);
 		check_limit(&c, &item, &limits->items[i]);
 	}

@@ -8,10 +8,9 @@
 
 /* -- taints ------------------------------------------------------------------------------------------------------- */
 
-static void check_taint(struct ks_check *c, const struct ks_path *path, const struct ks_value *list, uint32_t at)
+static void check_taint(struct ks_check *c, const struct ks_path *path, const struct ks_value *taint, struct ks_seen *seen)
 {
 	static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
-	const struct ks_value *taint = &list->items[at];
 	struct ks_str key = KS_IN_TEXT(c, taint, "key"), value = KS_IN_TEXT(c, taint, "value"), effect = KS_IN_TEXT(c, taint, "effect");
 	struct ks_name_errors errors;
 	struct ks_buf shown;
@@ -26,26 +25,24 @@ static void check_taint(struct ks_check *c, const struct ks_path *path, const st
 		ks_err_required(c, path, "effect", "");
 	else
 		ks_check_one_of(c, path, "effect", effect, effects);
-	for (uint32_t k = 0; k < at; k++) {
-		if (!ks_str_eq(key, KS_IN_TEXT(c, &list->items[k], "key")) || !ks_str_eq(effect, KS_IN_TEXT(c, &list->items[k], "effect")))
-			continue;
-		ks_buf_init(&shown);
-		ks_gojson_write(c->schema, taint->type, false, taint, &shown);
-		ks_status_cause(c->status, c->arena, "FieldValueDuplicate", ks_path_text(c->arena, path, NULL),
-			"Duplicate value: %.*s: taints must be unique by key and effect pair", shown.failed ? 0 : (int)shown.len, shown.data);
-		ks_buf_fini(&shown);
+	if (ks_seen_add_pair(c, seen, key, effect))
 		return;
-	}
+	ks_buf_init(&shown);
+	ks_gojson_write(c->schema, taint->type, false, taint, &shown);
+	ks_status_cause(c->status, c->arena, "FieldValueDuplicate", ks_path_text(c->arena, path, NULL),
+		"Duplicate value: %.*s: taints must be unique by key and effect pair", shown.failed ? 0 : (int)shown.len, shown.data);
+	ks_buf_fini(&shown);
 }
 
 static void check_taints(struct ks_check *c, const struct ks_value *list)
 {
 	struct ks_path path = ks_path_root("metadata.taints");
+	struct ks_seen seen = {.n = 0};
 
 	for (uint32_t i = 0; i < ks_value_count(list); i++) {
 		struct ks_path item = ks_path_index(&path, i);
 
-		check_taint(c, &item, list, i);
+		check_taint(c, &item, &list->items[i], &seen);
 	}
 }
 
@@ -118,14 +115,12 @@ static void check_resources(struct ks_check *c, const struct ks_value *object)
 static void check_addresses(struct ks_check *c, const struct ks_value *list)
 {
 	struct ks_path path = ks_path_root("status.addresses");
+	struct ks_seen seen = {.n = 0};
 
-	for (uint32_t i = 1; i < ks_value_count(list); i++) {
+	for (uint32_t i = 0; i < ks_value_count(list); i++) {
 		struct ks_path item = ks_path_index(&path, i);
-		bool seen = false;
 
-		for (uint32_t k = 0; k < i && !seen; k++)
-			seen = ks_value_equal(&list->items[i], &list->items[k]);
-		if (seen)
+		if (!ks_seen_add_value(c, &seen, &list->items[i]))
 			ks_err_duplicate(c, &item, NULL, &list->items[i]);
 	}
 }

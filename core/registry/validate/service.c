@@ -41,23 +41,18 @@ static const struct ks_value *note(const struct service *s, struct ks_str name)
 
 /* -- ports -------------------------------------------------------------------------------------------------------- */
 
-static void check_port(const struct service *s, const struct ks_path *path, uint32_t at)
+static void check_port(const struct service *s, const struct ks_path *path, const struct ks_value *port, struct ks_seen *names)
 {
 	static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
 	struct ks_check *c = s->c;
-	const struct ks_value *port = &s->ports->items[at];
 	struct ks_str name = KS_IN_TEXT(c, port, "name"), protocol = KS_IN_TEXT(c, port, "protocol");
 
 	if (!name.n && s->ports->n > 1)
 		ks_err_required(c, path, "name", "");
 	else if (name.n)
 		ks_check_name(c, path, "name", KS_NAME_DNS1123_LABEL, name);
-	for (uint32_t k = 0; name.n && k < at; k++) {
-		if (!ks_str_eq(name, KS_IN_TEXT(c, &s->ports->items[k], "name")))
-			continue;
+	if (name.n && !ks_seen_add(c, names, name))
 		ks_err_duplicate_text(c, path, "name", name);
-		break;
-	}
 	ks_check_port(c, path, "port", KS_IN_INT(c, port, "port", 0));
 	if (!protocol.n)
 		ks_err_required(c, path, "protocol", "");
@@ -68,28 +63,19 @@ static void check_port(const struct service *s, const struct ks_path *path, uint
 		ks_check_name(c, path, "appProtocol", KS_NAME_LABEL_KEY, KS_IN_TEXT(c, port, "appProtocol"));
 }
 
-static bool same_port(struct ks_check *c, const struct ks_value *a, const struct ks_value *b, bool of_node)
-{
-	int64_t x = of_node ? KS_IN_INT(c, a, "nodePort", 0) : KS_IN_INT(c, a, "port", 0);
-	int64_t y = of_node ? KS_IN_INT(c, b, "nodePort", 0) : KS_IN_INT(c, b, "port", 0);
-
-	return x == y && (!of_node || x) && ks_str_eq(KS_IN_TEXT(c, a, "protocol"), KS_IN_TEXT(c, b, "protocol"));
-}
-
 /* A port and protocol may come once only. */
 static void check_repeated(const struct service *s, bool of_node)
 {
 	struct ks_path path = ks_path_root("spec.ports");
+	struct ks_seen seen = {.n = 0};
 
-	for (uint32_t i = 1; i < ks_value_count(s->ports); i++) {
+	for (uint32_t i = 0; i < ks_value_count(s->ports); i++) {
 		const struct ks_value *port = &s->ports->items[i];
 		struct ks_path item = ks_path_index(&path, i);
 		struct ks_str protocol = KS_IN_TEXT(s->c, port, "protocol");
-		bool seen = false;
+		int64_t number = of_node ? KS_IN_INT(s->c, port, "nodePort", 0) : KS_IN_INT(s->c, port, "port", 0);
 
-		for (uint32_t k = 0; k < i && !seen; k++)
-			seen = same_port(s->c, port, &s->ports->items[k], of_node);
-		if (!seen)
+		if ((of_node && !number) || ks_seen_add_pair(s->c, &seen, ks_str_of((const char *)&number, sizeof(number)), protocol))
 			continue;
 		if (of_node)
 			ks_err_duplicate(s->c, &item, "nodePort", KS_IN(s->c, port, "nodePort"));
@@ -313,6 +299,7 @@ static void check_hints(const struct service *s)
 static void check_service(const struct service *s)
 {
 	struct ks_path path = ks_path_root("spec"), ports = ks_path_child(&path, "ports");
+	struct ks_seen names = {.n = 0};
 
 	check_hints(s);
 	if (!ks_value_count(s->ports) && !s->headless && !ks_str_is(s->type, "ExternalName"))
@@ -321,7 +308,7 @@ static void check_service(const struct service *s)
 	for (uint32_t i = 0; i < ks_value_count(s->ports); i++) {
 		struct ks_path item = ks_path_index(&ports, i);
 
-		check_port(s, &item, i);
+		check_port(s, &item, &s->ports->items[i], &names);
 	}
 	ks_check_labels(s->c, &path, "selector", KS_IN_MAP(s->c, &s->spec, "selector"));
 	check_affinity(s, &path);
