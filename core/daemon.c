@@ -429,6 +429,7 @@ static void stop(struct ks_daemon *d)
 		ks_server_stop(d->server.http);
 	if (d->plugins_started)
 		ks_plugins_stop(d->plugins);
+	ks_pipeline_stop(&d->server);
 	ks_cache_stop(&d->server.cache);
 	ks_router_free(&d->server.router);
 	ks_plugins_free(&d->plugins);

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "core/pipeline/metrics.h"
+#include "core/pipeline/offload.h"
 #include "core/pipeline/server.h"
 
 enum { MOST_SPARE = 32 };
@@ -212,7 +213,7 @@ void ks_lane_put(struct ks_lane *lane, struct ks_request *request)
 	}
 	/* A block that a large body has made is not kept for the small ones that follow. */
 	if (request->arena.used > 64 * 1024)
-		ks_arena_fini(&request->arena);
+		ks_offload_fini_arena(request->server->offload, &request->arena);
 	else
 		ks_arena_reset(&request->arena);
 	request->next = lane->spare;

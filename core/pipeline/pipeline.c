@@ -9,6 +9,7 @@
 #include "core/pipeline/inner.h"
 #include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
+#include "core/pipeline/offload.h"
 #include "core/pipeline/routes.h"
 #include "core/pipeline/server.h"
 #include "plugins/host/host.h"
@@ -44,9 +45,10 @@ int ks_pipeline_init(struct ks_server_state *server, struct ks_error *err)
 	server->lanes = ks_lanes_new();
 	server->metrics = ks_metrics_new(server->schema);
 	server->health = ks_health_new();
+	server->offload = ks_offload_new();
 	if (server->lanes)
 		server->routes = ks_routes_new(server->lanes);
-	if (!server->lanes || !server->metrics || !server->health || !server->routes || add_routes(server) != 0) {
+	if (!server->lanes || !server->metrics || !server->health || !server->offload || !server->routes || add_routes(server) != 0) {
 		ks_pipeline_fini(server);
 		return ks_error_set(err, -ENOMEM, "out of memory");
 	}
@@ -57,8 +59,14 @@ int ks_pipeline_init(struct ks_server_state *server, struct ks_error *err)
 	return 0;
 }
 
+void ks_pipeline_stop(struct ks_server_state *server)
+{
+	ks_offload_stop(server->offload);
+}
+
 void ks_pipeline_fini(struct ks_server_state *server)
 {
+	ks_offload_free(&server->offload);
 	ks_openapi_fini(server);
 	ks_discovery_fini(server);
 	ks_routes_free(&server->routes);

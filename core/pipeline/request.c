@@ -10,6 +10,7 @@
 #include "core/pipeline/inner.h"
 #include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
+#include "core/pipeline/offload.h"
 #include "core/pipeline/server.h"
 #include "core/util/log.h"
 #include "plugins/host/host.h"
@@ -23,6 +24,8 @@ enum { DEFAULT_BODY_LIMIT = 3 << 20 };
 
 struct ks_str ks_request_header_view(const struct ks_request *request, const char *name)
 {
+	if (request->copy)
+		return ks_copy_header(request->copy, name);
 	if (request->inner)
 		return strcmp(name, "content-type") == 0 ? request->inner->content_type : (struct ks_str){0};
 	return request->stream ? ks_stream_header(request->stream, name) : (struct ks_str){0};

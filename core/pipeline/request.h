@@ -118,6 +118,7 @@ struct ks_request {
 
 	/* private to core/pipeline */
 	struct ks_inner *inner;          /* NULL: from a stream */
+	struct ks_copy *copy;            /* of a copy that another thread works with: offload.h; NULL: it is the request itself */
 	struct ks_gzip_answer *gzip_answer; /* that is being written */
 	struct ks_timer deadline_timer;
 	struct ks_task resume_task;

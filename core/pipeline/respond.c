@@ -10,6 +10,7 @@
 #include "core/pipeline/inner.h"
 #include "core/pipeline/lane.h"
 #include "core/pipeline/metrics.h"
+#include "core/pipeline/offload.h"
 #include "core/pipeline/render.h"
 #include "core/pipeline/request.h"
 #include "core/pipeline/server.h"
@@ -185,6 +186,10 @@ void ks_request_respond(struct ks_request *request, int code, const char *conten
 		release_pieces(pieces, n_pieces);
 		return;
 	}
+	if (request->copy) {
+		ks_copy_answer(request, code, content_type, false, headers, n_headers, pieces, n_pieces);
+		return;
+	}
 	mark_answered(request, code);
 	ks_timer_cancel(&request->deadline_timer);
 	if (request->inner) {
@@ -270,6 +275,10 @@ bool ks_request_compresses(const struct ks_request *request, size_t bytes)
 void ks_request_respond_formed(
 	struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
 {
+	if (request->copy && !ks_request_over(request)) {
+		ks_copy_answer(request, code, NULL, true, headers, n_headers, pieces, n_pieces);
+		return;
+	}
 	if (!ks_request_over(request) && ks_request_compresses(request, length_of(pieces, n_pieces)) &&
 		ks_gzip_answer(request, code, ks_media_name(&request->media), headers, n_headers, pieces, n_pieces))
 		return;

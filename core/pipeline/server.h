@@ -12,7 +12,7 @@
  *     -> bootstrap writes (ks_pipeline_inner_request) -> ready = true
  *
  * A reload is ks_plugins_reload: requests in flight finish with the plugins that they began with.
- * Stop: draining = true, ks_pipeline_end_watches, ks_server_drain, ks_server_free, then ks_pipeline_fini.
+ * Stop: draining = true, ks_pipeline_end_watches, ks_server_drain, ks_server_stop, ks_pipeline_stop, ks_server_free, then ks_pipeline_fini.
  */
 #ifndef KS_PIPELINE_SERVER_H
 #define KS_PIPELINE_SERVER_H
@@ -29,6 +29,7 @@ struct ks_pools;
 struct ks_metrics; /* core/pipeline/metrics.h */
 struct ks_health;  /* core/pipeline/health.h: named checks */
 struct ks_lanes; /* core/pipeline/lane.h */
+struct ks_offload; /* core/pipeline/offload.h: threads for long computations */
 struct ks_discovery_state;
 struct ks_openapi_state;
 
@@ -50,6 +51,7 @@ struct ks_server_state {
 	struct ks_metrics *metrics;
 	struct ks_health *health;
 	struct ks_lanes *lanes;
+	struct ks_offload *offload;
 	struct ks_discovery_state *discovery;
 	struct ks_openapi_state *openapi;
 };
@@ -57,6 +59,8 @@ struct ks_server_state {
 /* Makes what the pipeline owns (routes, metrics, health) and tells the plugin host how chains are built and where plugins' writes go. Before
  * ks_plugins_publish. 0 or negative. */
 int ks_pipeline_init(struct ks_server_state *server, struct ks_error *err) __attribute__((warn_unused_result));
+/* The workers have ended, their loops are there still: ends the threads that post to them. Nothing happens when ks_pipeline_init failed. */
+void ks_pipeline_stop(struct ks_server_state *server);
 /* After the workers have ended. */
 void ks_pipeline_fini(struct ks_server_state *server);
 /* On each worker's thread, before its first request. 0 or negative. */

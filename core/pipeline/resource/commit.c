@@ -6,7 +6,11 @@
 
 enum { MOST_NAMES = 8, SETTLE_MS = 3000 };
 
+static enum ks_stage_result step_dry(struct ks_edit *w);
+static enum ks_stage_result step_remove(struct ks_edit *w);
+static enum ks_stage_result step_store(struct ks_edit *w);
 static enum ks_stage_result step_stored(struct ks_edit *w);
+static enum ks_stage_result step_lost(struct ks_edit *w);
 static enum ks_stage_result step_settle(struct ks_edit *w);
 
 /* Built-in kinds are kept in a form that has no empty lists and maps: what is empty is not there. */
@@ -134,7 +138,7 @@ static bool name_was_generated(struct ks_edit *w)
 }
 
 /* Nothing is stored: the answer is what would have been. */
-static enum ks_stage_result commit_dry(struct ks_edit *w)
+static enum ks_stage_result step_dry(struct ks_edit *w)
 {
 	struct ks_str name = ks_meta_text(w->schema, &w->object, "name");
 	struct ks_object *there;
@@ -148,40 +152,51 @@ static enum ks_stage_result commit_dry(struct ks_edit *w)
 		ks_object_unref(there);
 		return KS_STAGE_FAILED;
 	}
-	return ks_edit_next(w, w->answer);
+	return ks_edit_compute(w, w->answer);
 }
 
 enum ks_stage_result ks_edit_commit(struct ks_edit *w)
 {
-	struct ks_str name = w->ctx.name.n ? w->ctx.name : ks_meta_text(w->schema, &w->object, "name");
-
 	/* Nobody has links of his own any more. */
 	if (!w->removed)
 		ks_meta_remove(w->schema, &w->object, "selfLink");
 	if (!w->removed && !keeps_empty(w))
 		drop_empty(w->schema, &w->object);
 	if (w->options.dry_run || w->delete_options.dry_run)
-		return commit_dry(w);
-	if (w->removed) {
-		w->step = step_stored;
-		start_call(w, NULL, w->current->revision, name);
-		return KS_STAGE_PENDING;
-	}
+		return ks_edit_next(w, step_dry);
+	if (w->removed)
+		return ks_edit_next(w, step_remove);
 	if (finish_object(w))
 		return KS_STAGE_FAILED;
-	if (w->current && same_bytes(w->finished, w->current)) {
+	w->unchanged = w->current && same_bytes(w->finished, w->current);
+	return ks_edit_next(w, step_store);
+}
+
+static struct ks_str name_of(const struct ks_edit *w)
+{
+	return w->ctx.name.n ? w->ctx.name : ks_meta_text(w->schema, &w->object, "name");
+}
+
+static enum ks_stage_result step_remove(struct ks_edit *w)
+{
+	w->step = step_stored;
+	start_call(w, NULL, w->current->revision, name_of(w));
+	return KS_STAGE_PENDING;
+}
+
+static enum ks_stage_result step_store(struct ks_edit *w)
+{
+	w->step = step_stored;
+	if (w->unchanged) {
 		ks_registry_rollback(&w->ctx);
-		w->unchanged = true;
 		w->revision = w->current->revision;
 		if (!w->then_remove)
-			return ks_edit_next(w, w->answer);
-		w->step = step_stored;
+			return ks_edit_compute(w, w->answer);
 		start_removal(w);
 		return KS_STAGE_PENDING;
 	}
-	w->step = step_stored;
 	ks_cache_park(w->cache, w->finished);
-	start_call(w, w->finished->json, w->current ? w->current->revision : 0, name);
+	start_call(w, w->finished->json, w->current ? w->current->revision : 0, name_of(w));
 	return KS_STAGE_PENDING;
 }
 
@@ -238,6 +253,13 @@ static enum ks_stage_result create_lost(struct ks_edit *w)
 	return exists_already(w, name, w->current ? &w->old : NULL);
 }
 
+static enum ks_stage_result step_lost(struct ks_edit *w)
+{
+	if (w->creating && ks_str_is(w->request->info.verb, "create"))
+		return create_lost(w);
+	return take_current(w) ? KS_STAGE_FAILED : ks_edit_next(w, w->again);
+}
+
 static enum ks_stage_result step_stored(struct ks_edit *w)
 {
 	switch (w->call.outcome) {
@@ -247,9 +269,7 @@ static enum ks_stage_result step_stored(struct ks_edit *w)
 		start_removal(w);
 		return KS_STAGE_PENDING;
 	case KS_WRITE_LOST_RACE:
-		if (w->creating && ks_str_is(w->request->info.verb, "create"))
-			return create_lost(w);
-		return take_current(w) ? KS_STAGE_FAILED : ks_edit_next(w, w->again);
+		return ks_edit_compute(w, step_lost);
 	case KS_WRITE_NOT_FOUND:
 		ks_object_unref(w->current);
 		w->current = NULL;
@@ -290,8 +310,7 @@ static enum ks_stage_result step_settle(struct ks_edit *w)
 	/* What the object had is still being given back. */
 	if (w->ctx.pending)
 		return KS_STAGE_PENDING;
-	w->step = w->answer;
-	if (ks_cache_revision(w->cache) >= revision)
+	if (ks_edit_compute(w, w->answer) == KS_STAGE_NEXT && ks_cache_revision(w->cache) >= revision)
 		return KS_STAGE_NEXT;
 	w->wait = (struct ks_cache_wait){.task = {.run = on_cache}, .loop = w->request->loop, .revision = revision, .resource = w->cache};
 	w->timer.fire = on_impatience;

@@ -21,6 +21,7 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 	if (ks_write_options_parse(w->request, "CreateOptions", false, &w->options))
 		return KS_STAGE_FAILED;
 	w->change = decode;
+	w->may_leave = true;
 	w->tracks = true;
 	w->ctx.dry_run = w->options.dry_run;
 	w->step = ks_edit_begin_round;

@@ -284,6 +284,11 @@ static int apply(struct ks_edit *w)
 	return ks_patch_apply(w->request, patch, &w->round, w->schema->resources[w->resource].type, &w->old, &w->object);
 }
 
+static enum ks_stage_result read_patch(struct ks_edit *w)
+{
+	return ks_patch_read(w->request, w->data) ? KS_STAGE_FAILED : ks_edit_next(w, ks_edit_load);
+}
+
 static enum ks_stage_result read_request(struct ks_edit *w)
 {
 	struct ks_patch *patch = w->data;
@@ -296,6 +301,7 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 		return KS_STAGE_FAILED;
 	patch->fields = w->options.fields;
 	w->change = apply;
+	w->may_leave = true;
 	w->tracks = !applies;
 	w->may_create = applies && !w->ctx.subresource.n;
 	w->ctx.dry_run = w->options.dry_run;
@@ -305,10 +311,7 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 		ks_edit_not_found(w, w->ctx.name);
 		return KS_STAGE_FAILED;
 	}
-	if (ks_patch_read(w->request, patch))
-		return KS_STAGE_FAILED;
-	w->step = ks_edit_load;
-	return KS_STAGE_NEXT;
+	return ks_edit_compute(w, read_patch);
 }
 
 enum ks_stage_result ks_resource_patch(struct ks_request *request)

@@ -12,13 +12,12 @@ static int decode(struct ks_edit *w)
 }
 
 /* What is wrong with the body is told before the object is looked for. */
-static int decode_first(struct ks_edit *w)
+static enum ks_stage_result decode_first(struct ks_edit *w)
 {
-	int code = decode(w);
-
-	if (!code)
-		code = ks_registry_begin_update(&w->ctx, &w->object, &w->request->status);
-	return code;
+	if (ks_body_decode(w->request, &w->round, w->resource, w->options.fields, w->quiet, &w->object) ||
+		ks_registry_begin_update(&w->ctx, &w->object, &w->request->status))
+		return KS_STAGE_FAILED;
+	return ks_edit_next(w, ks_edit_load);
 }
 
 static enum ks_stage_result read_request(struct ks_edit *w)
@@ -27,14 +26,14 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 
 	if (body != KS_STAGE_NEXT)
 		return body;
-	if (ks_write_options_parse(w->request, "UpdateOptions", false, &w->options) || decode_first(w))
+	if (ks_write_options_parse(w->request, "UpdateOptions", false, &w->options))
 		return KS_STAGE_FAILED;
 	w->change = decode;
+	w->may_leave = true;
 	w->tracks = true;
 	w->may_create = (w->ctx.strategy->flags & KS_STRATEGY_CREATE_ON_UPDATE) && !w->ctx.subresource.n;
 	w->ctx.dry_run = w->options.dry_run;
-	w->step = ks_edit_load;
-	return KS_STAGE_NEXT;
+	return ks_edit_compute(w, decode_first);
 }
 
 enum ks_stage_result ks_resource_update(struct ks_request *request)

@@ -14,7 +14,9 @@
 
 enum { MOST_ROUNDS = 200 };
 
+static enum ks_stage_result step_decode(struct ks_edit *w);
 static enum ks_stage_result step_change(struct ks_edit *w);
+static enum ks_stage_result step_admit(struct ks_edit *w);
 static enum ks_stage_result step_mutate(struct ks_edit *w);
 static enum ks_stage_result step_complete(struct ks_edit *w);
 static enum ks_stage_result step_authorize(struct ks_edit *w);
@@ -45,7 +47,7 @@ static void end_write(struct ks_request_end *end)
 	ks_bytes_unref(w->call.current);
 	ks_buf_fini(&w->call.key);
 	ks_timer_cancel(&w->timer);
-	ks_arena_fini(&w->round);
+	ks_offload_fini_arena(w->request->server->offload, &w->round);
 }
 
 static void warn(void *arg, struct ks_str text)
@@ -152,13 +154,46 @@ void ks_edit_turn_to(struct ks_edit *w, uint16_t resource, struct ks_str ns, str
 	w->ctx.dry_run = w->options.dry_run || w->delete_options.dry_run;
 }
 
-enum ks_stage_result ks_edit_run(struct ks_edit *w)
+/* What a write of so many bytes costs, as bytes of JSON that are only decoded, checked and encoded. */
+static size_t weight(const struct ks_edit *w)
 {
+	enum { JSON = 1, PATCH = 4, APPLY = 8 };
+	const struct ks_request *request = w->request;
+	size_t n = request->body.n + (w->current ? w->current->json->len : 0);
+
+	if (n < KS_HEAVY_BYTES / APPLY)
+		return n;
+	if (ks_str_is(request->info.verb, "patch"))
+		return n * (w->tracks ? PATCH : APPLY);
+	return n * (request->body.n && request->body.p[0] != '{' ? APPLY : JSON);
+}
+
+static enum ks_stage_result compute(struct ks_request *copy, void *arg)
+{
+	struct ks_edit *w = arg;
+	struct ks_request *request = w->request;
 	enum ks_stage_result result;
 
+	w->request = copy;
 	do {
 		result = w->step(w);
-	} while (result == KS_STAGE_NEXT);
+	} while (result == KS_STAGE_NEXT && w->computes);
+	w->request = request;
+	return result;
+}
+
+enum ks_stage_result ks_edit_run(struct ks_edit *w)
+{
+	enum ks_stage_result result = KS_STAGE_NEXT;
+
+	if (ks_request_is_away(w->away))
+		return KS_STAGE_PENDING;
+	ks_away_take(w->away, &result);
+	while (result == KS_STAGE_NEXT) {
+		if (w->computes && w->may_leave && weight(w) >= KS_HEAVY_BYTES && ks_request_leave(w->request, &w->away, compute, w))
+			return KS_STAGE_PENDING;
+		result = w->step(w);
+	}
 	return result;
 }
 
@@ -231,9 +266,12 @@ enum ks_stage_result ks_edit_begin_round(struct ks_edit *w)
 	w->removed = w->unchanged = w->then_remove = false;
 	w->creating = !w->current;
 	w->ctx.now_ms = unix_ms();
-	if (ks_edit_decode_old(w))
-		return KS_STAGE_FAILED;
-	return ks_edit_next(w, step_change);
+	return ks_edit_compute(w, step_decode);
+}
+
+static enum ks_stage_result step_decode(struct ks_edit *w)
+{
+	return ks_edit_decode_old(w) ? KS_STAGE_FAILED : ks_edit_compute(w, step_change);
 }
 
 /* -- change ------------------------------------------------------------------------------------------------------- */
@@ -314,6 +352,13 @@ static enum ks_stage_result step_change(struct ks_edit *w)
 	ks_registry_dedup_owners(&w->ctx, &w->object, false);
 	if (w->tracks && track(w))
 		return KS_STAGE_FAILED;
+	return ks_edit_next(w, step_admit);
+}
+
+/* -- admission and validation --------------------------------------------------------------------------------------- */
+
+static enum ks_stage_result step_admit(struct ks_edit *w)
+{
 	w->admitting = true;
 	ks_admission_init(&w->admission, w->request, w->creating ? KS_OPERATION_CREATE : KS_OPERATION_UPDATE, w->target, NULL);
 	w->admission.ns = w->ctx.ns;
@@ -325,15 +370,16 @@ static enum ks_stage_result step_change(struct ks_edit *w)
 	return ks_edit_next(w, step_mutate);
 }
 
-/* -- admission and validation --------------------------------------------------------------------------------------- */
-
 static enum ks_stage_result step_mutate(struct ks_edit *w)
 {
 	int result = ks_admission_mutate(&w->admission);
 
 	if (result == KS_PENDING)
 		return KS_STAGE_PENDING;
-	return result == KS_DONE ? ks_edit_next(w, step_complete) : KS_STAGE_FAILED;
+	if (result != KS_DONE)
+		return KS_STAGE_FAILED;
+	/* What is allocated is asked for on the worker, which is where the answer comes. */
+	return w->ctx.strategy->allocate ? ks_edit_next(w, step_complete) : ks_edit_compute(w, step_complete);
 }
 
 static enum ks_stage_result step_complete(struct ks_edit *w)
@@ -410,7 +456,7 @@ static enum ks_stage_result step_validate(struct ks_edit *w)
 	if (result != KS_DONE || (w->creating && check_no_revision(w)))
 		return KS_STAGE_FAILED;
 	w->removed = !w->creating && ks_registry_gone_by_update(&w->ctx, &w->object, &w->old);
-	return ks_edit_next(w, ks_edit_commit);
+	return ks_edit_compute(w, ks_edit_commit);
 }
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */

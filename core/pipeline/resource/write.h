@@ -17,6 +17,7 @@
 
 #include "core/pipeline/admission.h"
 #include "core/pipeline/authorize.h"
+#include "core/pipeline/offload.h"
 #include "core/pipeline/resource/options.h"
 #include "core/pipeline/resource/verbs.h"
 #include "core/pipeline/server.h"
@@ -29,6 +30,9 @@ struct ks_edit {
 	struct ks_handler_run handler; /* first: request->handler_data points here */
 	struct ks_request *request;
 	ks_edit_step step;
+	bool computes;                 /* the next step touches nothing of the worker's: when there is much to do it runs on another thread */
+	bool may_leave;                /* that is so for whatever `change` and `answer` do, too */
+	struct ks_away *away;
 	/* Makes `object` (in `round`) out of the request and `old`. 0 or the code set in request->status. */
 	int (*change)(struct ks_edit *edit);
 	/* The end of a write that succeeded. */
@@ -86,12 +90,21 @@ struct ks_edit *ks_edit_new(struct ks_request *request, ks_edit_step first);
 void ks_edit_reset(struct ks_edit *edit, struct ks_str ns, struct ks_str name);
 /* The same for an object of another resource (an index): what follows is about that one. */
 void ks_edit_turn_to(struct ks_edit *edit, uint16_t resource, struct ks_str ns, struct ks_str name);
-/* Runs steps until one has to wait or ends it. */
+/* Runs steps until one has to wait or ends it, on another thread where that takes long. */
 enum ks_stage_result ks_edit_run(struct ks_edit *edit);
 
 static inline enum ks_stage_result ks_edit_next(struct ks_edit *edit, ks_edit_step step)
 {
 	edit->step = step;
+	edit->computes = false;
+	return KS_STAGE_NEXT;
+}
+
+/* The next step is one that computes only (see core/pipeline/offload.h for what it must not do). */
+static inline enum ks_stage_result ks_edit_compute(struct ks_edit *edit, ks_edit_step step)
+{
+	edit->step = step;
+	edit->computes = true;
 	return KS_STAGE_NEXT;
 }
 
