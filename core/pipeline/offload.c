@@ -74,7 +74,6 @@ static void *run_thread(void *arg)
 	/* On Linux a thread has a nice value of its own. That it can't be had is no error. */
 	if (setpriority(PRIO_PROCESS, 0, NICE) != 0)
 		errno = 0;
-	ks_cache_thread_enter();
 	while ((job = next_job(o))) {
 		struct ks_loop *loop = job->loop;
 
@@ -84,7 +83,6 @@ static void *run_thread(void *arg)
 		job->task.run = on_done;
 		ks_loop_post(loop, &job->task);
 	}
-	ks_cache_thread_leave();
 	return NULL;
 }
 

@@ -81,12 +81,44 @@ static void test_a_changed_line_stands_between_its_neighbours(void **state)
 	assert_non_null(strstr(text, "\"B\": 3"));
 }
 
+/* Lines that begin with a minus and a plus. */
+static void count_changes(const char *text, unsigned *gone_r, unsigned *came_r)
+{
+	*gone_r = *came_r = 0;
+	for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		*gone_r += *line == '-';
+		*came_r += *line == '+';
+	}
+}
+
+static void test_long_texts_are_compared(void **state)
+{
+	unsigned gone, came;
+	struct ks_buf a, b;
+	const char *before;
+
+	ks_buf_init(&a);
+	ks_buf_init(&b);
+	for (int i = 0; i < 20000; i++) {
+		ks_buf_printf(&a, "%s{\"Name\":\"n%d\",\"Image\":\"i\"}", i ? "," : "[", i);
+		if (i != 10000)
+			ks_buf_printf(&b, "%s{\"Name\":\"n%d\",\"Image\":\"%s\"}", i ? "," : "[", i, i == 15000 ? "another" : "i");
+	}
+	ks_buf_add_char(&a, ']');
+	ks_buf_add_char(&b, ']');
+	before = text_of(*state, &a);
+	count_changes(difference(state, before, text_of(*state, &b)), &gone, &came);
+	assert_int_equal(gone, 5); /* the four lines of the item, and the image */
+	assert_int_equal(came, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KS_TEST(test_fields_have_go_names_and_none_is_left_out),
 		KS_TEST(test_what_was_said_to_be_empty_is_shown_so),
 		KS_TEST(test_the_same_twice_has_no_difference),
+		KS_TEST(test_long_texts_are_compared),
 		KS_TEST(test_a_changed_line_stands_between_its_neighbours),
 	};
 

@@ -313,6 +313,153 @@ static void test_every_limit_of_memory_is_an_error(void **state)
 	}
 }
 
+/* ---- large maps ---- */
+
+enum { KEYS = 400 };
+
+/* What a map of KEYS possible members holds; -1: it has no such member. */
+struct model {
+	int values[KEYS];
+	unsigned random;
+};
+
+static int below(struct model *m, int n)
+{
+	m->random = m->random * 1103515245 + 12345;
+	return (int)(m->random >> 16) % n;
+}
+
+static void write_model(const struct model *m, struct ks_buf *out)
+{
+	bool first = true;
+
+	ks_buf_add_str(out, "{\"data\":{");
+	for (int i = 0; i < KEYS; i++) {
+		if (m->values[i] < 0)
+			continue;
+		ks_buf_printf(out, "%s\"key-%d\":%d", first ? "" : ",", i, m->values[i]);
+		first = false;
+	}
+	ks_buf_add_str(out, "}}");
+}
+
+static const char *text_of(void **state, struct ks_buf *out)
+{
+	const char *text = ks_arena_dup(*state, out->data, out->len);
+
+	assert_false(out->failed);
+	ks_buf_fini(out);
+	return text;
+}
+
+/* One more operation, and what it does to the model. */
+static void write_operation(struct model *m, struct ks_buf *out)
+{
+	int from = below(m, KEYS), to = below(m, KEYS);
+
+	if (m->values[from] < 0) {
+		m->values[from] = below(m, 1000);
+		ks_buf_printf(out, "{\"op\":\"add\",\"path\":\"/data/key-%d\",\"value\":%d}", from, m->values[from]);
+		return;
+	}
+	switch (below(m, 5)) {
+	case 0:
+		m->values[from] = -1;
+		ks_buf_printf(out, "{\"op\":\"remove\",\"path\":\"/data/key-%d\"}", from);
+		return;
+	case 1:
+		ks_buf_printf(out, "{\"op\":\"test\",\"path\":\"/data/key-%d\",\"value\":%d}", from, m->values[from]);
+		return;
+	case 2:
+		m->values[to] = m->values[from];
+		ks_buf_printf(out, "{\"op\":\"copy\",\"from\":\"/data/key-%d\",\"path\":\"/data/key-%d\"}", from, to);
+		return;
+	case 3:
+		if (from != to) {
+			m->values[to] = m->values[from];
+			m->values[from] = -1;
+		}
+		ks_buf_printf(out, "{\"op\":\"move\",\"from\":\"/data/key-%d\",\"path\":\"/data/key-%d\"}", from, to);
+		return;
+	default:
+		m->values[from] = below(m, 1000);
+		ks_buf_printf(out, "{\"op\":\"replace\",\"path\":\"/data/key-%d\",\"value\":%d}", from, m->values[from]);
+	}
+}
+
+static void test_large_maps_in_many_operations(void **state)
+{
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		struct model m = {.random = seed};
+		struct ks_value object, patch, wanted;
+		const char *message = "";
+		struct ks_buf text;
+
+		for (int i = 0; i < KEYS; i++)
+			m.values[i] = below(&m, 4) ? i : -1;
+		ks_buf_init(&text);
+		write_model(&m, &text);
+		object = ks_test_free(*state, text_of(state, &text));
+		ks_buf_add_char(&text, '[');
+		for (int i = 0; i < 600; i++) {
+			if (i)
+				ks_buf_add_char(&text, ',');
+			if (i % 200 == 199) /* the whole map, gaps and all, somewhere else and back */
+				ks_buf_add_str(&text, "{\"op\":\"copy\",\"from\":\"/data\",\"path\":\"/more\"},{\"op\":\"move\",\"from\":\"/more\",\"path\":\"/data\"}");
+			else
+				write_operation(&m, &text);
+		}
+		ks_buf_add_char(&text, ']');
+		patch = ks_test_free(*state, text_of(state, &text));
+		assert_int_equal(ks_patch_json(*state, &object, &patch, &message), 0);
+		write_model(&m, &text);
+		wanted = ks_test_free(*state, text_of(state, &text));
+		assert_true(ks_value_equal_json(&object, &wanted));
+	}
+}
+
+static void merge_into(void **state, patch_function *apply, unsigned seed)
+{
+	struct model m = {.random = seed};
+	struct ks_value object, patch, wanted;
+	const char *message = "";
+	struct ks_buf text;
+
+	for (int i = 0; i < KEYS; i++)
+		m.values[i] = below(&m, 4) ? i : -1;
+	ks_buf_init(&text);
+	write_model(&m, &text);
+	object = ks_test_free(*state, text_of(state, &text));
+	ks_buf_add_str(&text, "{\"data\":{\"none\":null");
+	for (int i = KEYS - 1; i >= 0; i--) {
+		int what = below(&m, 3);
+
+		if (!what)
+			continue;
+		m.values[i] = what == 1 ? -1 : below(&m, 1000);
+		ks_buf_printf(&text, what == 1 ? ",\"key-%d\":null" : ",\"key-%d\":%d", i, m.values[i]);
+	}
+	ks_buf_add_str(&text, "}}");
+	patch = ks_test_free(*state, text_of(state, &text));
+	assert_int_equal(apply(*state, &object, &patch, &message), 0);
+	write_model(&m, &text);
+	wanted = ks_test_free(*state, text_of(state, &text));
+	assert_true(ks_value_equal_json(&object, &wanted));
+}
+
+static int strategic_map(struct ks_arena *arena, struct ks_value *object, const struct ks_value *patch, const char **message_r)
+{
+	return ks_patch_strategic(arena, &ks_schema_builtin, ks_schema_find_type(&ks_schema_builtin, "io.k8s.api.core.v1.ConfigMap"), object, patch, message_r);
+}
+
+static void test_large_maps_are_merged(void **state)
+{
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		merge_into(state, ks_patch_merge, seed);
+		merge_into(state, strategic_map, seed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +476,8 @@ int main(void)
 		KS_TEST(test_lists_of_scalars),
 		KS_TEST(test_the_order_of_lists),
 		KS_TEST(test_directives_of_maps),
+		KS_TEST(test_large_maps_in_many_operations),
+		KS_TEST(test_large_maps_are_merged),
 		KS_TEST(test_every_limit_of_memory_is_an_error),
 	};
 
