@@ -20,6 +20,7 @@ static const struct feature {
 			.needs = "libcbor",
 #endif
 		},
+	[KS_FEATURE_UNSAFE_DELETION] = {.name = "AllowUnsafeMalformedObjectDeletion"},
 };
 
 const char *ks_feature_name(enum ks_feature feature)

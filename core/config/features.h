@@ -8,6 +8,7 @@
 
 enum ks_feature {
 	KS_FEATURE_CBOR, /* CBORServingAndStorage: application/cbor is read and written, beside JSON, YAML and protobuf */
+	KS_FEATURE_UNSAFE_DELETION, /* AllowUnsafeMalformedObjectDeletion: what can't be read may be deleted by who says that he knows what he does */
 	KS_N_FEATURES,
 };
 

@@ -210,7 +210,7 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 		return KS_STAGE_FAILED;
 	w->ctx.dry_run = w->delete_options.dry_run;
 	w->answer = answer;
-	w->step = ks_delete_begin;
+	w->step = w->delete_options.ignore_read_errors ? ks_corrupt_begin : ks_delete_begin;
 	return KS_STAGE_NEXT;
 }
 

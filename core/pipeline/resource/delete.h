@@ -8,5 +8,7 @@
 
 /* The first step for the object ctx.ns/ctx.name with edit->delete_options; edit->answer follows. */
 enum ks_stage_result ks_delete_begin(struct ks_edit *edit);
+/* The same for one that can't be read. */
+enum ks_stage_result ks_corrupt_begin(struct ks_edit *edit);
 
 #endif

@@ -191,6 +191,18 @@ static enum ks_stage_result run_again(struct ks_handler_run *handler)
 	return run((struct ks_edit *)handler);
 }
 
+/* What can't be read is deleted one by one. */
+static enum ks_stage_result refuse_corrupt(struct ks_edit *w)
+{
+	struct ks_status *status = &w->request->status;
+
+	ks_status_invalid(status, &w->request->arena, "meta.k8s.io", "DeleteOptions", (struct ks_str){0});
+	ks_status_cause(status, &w->request->arena, "FieldValueInvalid", "ignoreStoreReadErrorWithClusterBreakingPotential",
+		"Invalid value: true: is not allowed with DELETECOLLECTION, try again after removing the option");
+	ks_status_invalid_finish(status, &w->request->arena);
+	return KS_STAGE_FAILED;
+}
+
 static enum ks_stage_result read_request(struct ks_edit *w)
 {
 	enum ks_stage_result body = ks_request_need_body(w->request);
@@ -199,6 +211,8 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 		return body;
 	if (ks_delete_options_parse(w->request, &w->delete_options))
 		return KS_STAGE_FAILED;
+	if (w->delete_options.ignore_read_errors)
+		return refuse_corrupt(w);
 	w->answer = next_item;
 	w->step = open_source;
 	return KS_STAGE_NEXT;

@@ -14,6 +14,7 @@
 #include "core/registry/cause.h"
 
 #define META_GROUP "meta.k8s.io"
+#define IGNORE_READ_ERRORS "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 /* -- numbers ------------------------------------------------------------------------------------------------------ */
 
@@ -243,6 +244,7 @@ static int delete_from_query(struct ks_request *request, struct ks_delete_option
 		set_grace(o, grace);
 	if (orphan.p)
 		o->policy.orphan_dependents = flag(orphan);
+	o->ignore_read_errors = flag(ks_request_query(request, IGNORE_READ_ERRORS));
 	*propagation_r = ks_request_query(request, "propagationPolicy");
 	return 0;
 }
@@ -338,6 +340,8 @@ static struct ks_str read_delete_value(struct ks_request *request, struct ks_del
 	v = ks_value_get(s, &o->value, "orphanDependents");
 	if (ks_value_present(v) && v->kind == KS_BOOL)
 		o->policy.orphan_dependents = v->boolean;
+	v = ks_value_get(s, &o->value, IGNORE_READ_ERRORS);
+	o->ignore_read_errors = ks_value_present(v) && v->kind == KS_BOOL && v->boolean;
 	v = ks_value_at(s, &o->value, "preconditions.uid");
 	o->has_uid = ks_value_present(v);
 	o->uid = ks_value_str(v);
@@ -346,6 +350,27 @@ static struct ks_str read_delete_value(struct ks_request *request, struct ks_del
 	o->resource_version = ks_value_str(v);
 	v = ks_value_get(s, &o->value, "propagationPolicy");
 	return ks_value_present(v) ? ks_value_str(v) : (struct ks_str){0};
+}
+
+/* It stands alone, or says nothing. */
+static void check_read_errors(struct ks_request *request, struct ks_delete_options *o, struct ks_str propagation, bool said_dry_run)
+{
+	struct ks_status *status = &request->status;
+	const struct {
+		bool said;
+		const char *why;
+	} others[] = {
+		{said_dry_run, "cannot be set together with .dryRun"},
+		{propagation.p, "cannot be set together with .propagationPolicy"},
+		{o->policy.orphan_dependents >= 0, "cannot be set together with .orphanDependents"},
+		{o->policy.grace_seconds >= 0, "cannot be set together with .gracePeriodSeconds"},
+		{ks_value_present(ks_value_get(request->server->schema, &o->value, "preconditions")), "cannot be set together with .preconditions"},
+	};
+
+	o->ignore_read_errors &= request->server->config->features.on[KS_FEATURE_UNSAFE_DELETION];
+	for (size_t i = 0; o->ignore_read_errors && i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].said)
+			ks_status_cause(status, &request->arena, "FieldValueInvalid", IGNORE_READ_ERRORS, "Invalid value: true: %s", others[i].why);
 }
 
 static int check_delete(struct ks_request *request, struct ks_delete_options *o, struct ks_str propagation, bool from_query)
@@ -364,6 +389,7 @@ static int check_delete(struct ks_request *request, struct ks_delete_options *o,
 		parse_dry_run(request, &o->dry_run, status);
 	else
 		delete_dry_run(request, ks_value_get(request->server->schema, &o->value, "dryRun"), o);
+	check_read_errors(request, o, propagation, o->dry_run);
 	if (status->causes)
 		return ks_status_invalid_finish(status, &request->arena);
 	memset(status, 0, sizeof(*status));

@@ -24,6 +24,7 @@ struct ks_delete_options {
 	struct ks_delete_policy policy;
 	struct ks_str uid, resource_version; /* preconditions */
 	bool has_uid, has_resource_version, dry_run;
+	bool ignore_read_errors; /* only where that feature is on */
 	struct ks_value value;
 };
 /* From request->body, or the query when that is empty. 0 or the code set in request->status. Sets request->dry_run. */
