@@ -22,7 +22,7 @@ enum { MOST_MANAGER = 128 };
 /* The first word of a User-Agent, as far as it prints: kubectl/v1.36.0 ... is kubectl. */
 static struct ks_str manager_of_agent(struct ks_str agent)
 {
-	const char *slash = memchr(agent.p, '/', agent.n);
+	const char *slash = agent.n ? memchr(agent.p, '/', agent.n) : NULL;
 	struct ks_str word = slash ? ks_str_of(agent.p, (size_t)(slash - agent.p)) : agent;
 	size_t at = 0;
 
@@ -53,7 +53,7 @@ static struct ks_str manager_of(const struct ks_edit *w)
 
 static uint16_t resource_of_version(const struct ks_edit *w, struct ks_str version)
 {
-	const char *slash = memchr(version.p, '/', version.n);
+	const char *slash = version.n ? memchr(version.p, '/', version.n) : NULL;
 	struct ks_str group = slash ? ks_str_of(version.p, (size_t)(slash - version.p)) : (struct ks_str){0};
 	struct ks_str name = slash ? ks_str_of(slash + 1, version.n - group.n - 1) : version;
 	uint16_t found = ks_schema_find_resource(w->schema, group, name, ks_str_from(ks_edit_resource(w)));
