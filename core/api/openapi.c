@@ -141,9 +141,9 @@ static int collect_entries(const struct ks_openapi *api, struct entry_list *list
 	return 0;
 }
 
-static int writer_init(struct ks_openapi_writer *w, const struct ks_schema *s, int version)
+static int writer_init(struct ks_openapi_writer *w, const struct ks_openapi *api, const struct ks_schema *s, int version)
 {
-	*w = (struct ks_openapi_writer){.s = s, .version = version};
+	*w = (struct ks_openapi_writer){.s = s, .version = version, .cbor = api->cbor};
 	ks_document_init(&w->doc);
 	w->used = calloc(s->n_types, 1);
 	if (!w->used)
@@ -240,7 +240,7 @@ static const char security_schemes[] = "{\"BearerToken\":{\"type\":\"apiKey\",\"
 static int write_v3(const struct ks_openapi *api, const struct entry *e, struct ks_bytes **out_r)
 {
 	struct ks_openapi_writer w;
-	int rc = writer_init(&w, e->s, 3);
+	int rc = writer_init(&w, api, e->s, 3);
 
 	if (rc)
 		return writer_finish(&w, rc, out_r);
@@ -293,7 +293,7 @@ static int hash_schema(const struct ks_openapi *api, const struct ks_schema *s, 
 	int rc;
 
 	ks_buf_add_str(&all, api->version);
-	ks_buf_add_char(&all, '\0');
+	ks_buf_add_char(&all, api->cbor ? '\1' : '\0');
 	ks_buf_add(&all, s->types, s->n_types * sizeof(*s->types));
 	ks_buf_add(&all, s->fields, s->n_fields * sizeof(*s->fields));
 	ks_buf_add(&all, s->resources, s->n_resources * sizeof(*s->resources));
@@ -399,7 +399,7 @@ int ks_openapi_v2_document(const struct ks_openapi *api, struct ks_bytes **out_r
 
 	if (rc)
 		return rc;
-	rc = writer_init(&w, &ks_schema_builtin, 2);
+	rc = writer_init(&w, api, &ks_schema_builtin, 2);
 	if (rc == 0) {
 		add_head(&w, "swagger", "2.0", api->version);
 		rc = write_v2_paths(&w, &list);

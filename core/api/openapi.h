@@ -17,6 +17,7 @@ struct ks_openapi {
 	const struct ks_discovery *served;
 	const char *version; /* info.version: the version of Kubernetes, as /version tells it */
 	bool issuer;         /* the documents of the service account issuer are served too */
+	bool cbor;           /* CBOR is among the media types */
 };
 
 /* /openapi/v3: where the documents are, each with its hash. */

@@ -47,8 +47,23 @@ static const char *const media_types[][6] = {
 	[KS_MEDIA_ANY] = {"*/*"},
 };
 
+/* Where there is CBOR. */
+static const char *const media_types_cbor[][8] = {
+	[KS_MEDIA_ALL] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"},
+	[KS_MEDIA_STREAM] = {"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor",
+		"application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch", "application/cbor-seq"},
+	[KS_MEDIA_LOG] = {"text/plain", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"},
+};
+
+static const char *const *answer_media(const struct ks_openapi_writer *w, enum ks_openapi_media media)
+{
+	return w->cbor && media <= KS_MEDIA_LOG ? media_types_cbor[media] : media_types[media];
+}
+
 static const char *const patch_types[] = {"application/json-patch+json", "application/merge-patch+json",
 	"application/strategic-merge-patch+json", "application/apply-patch+yaml", NULL};
+static const char *const patch_types_cbor[] = {"application/json-patch+json", "application/merge-patch+json",
+	"application/strategic-merge-patch+json", "application/apply-patch+yaml", "application/apply-patch+cbor", NULL};
 static const char *const any_type[] = {"*/*", NULL};
 
 static void add_parameter(
@@ -174,9 +189,11 @@ static void add_content(struct ks_openapi_writer *w, const char *const *media, e
 	ks_document_close(&w->doc, '}');
 }
 
-static const char *const *body_media(const struct ks_openapi_operation *o)
+static const char *const *body_media(const struct ks_openapi_writer *w, const struct ks_openapi_operation *o)
 {
-	return o->body == KS_BODY_PATCH ? patch_types : any_type;
+	if (o->body != KS_BODY_PATCH)
+		return any_type;
+	return w->cbor ? patch_types_cbor : patch_types;
 }
 
 static void add_request_body(struct ks_openapi_writer *w, const struct ks_openapi_operation *o)
@@ -184,7 +201,7 @@ static void add_request_body(struct ks_openapi_writer *w, const struct ks_openap
 	if (o->body == KS_BODY_NONE)
 		return;
 	ks_document_enter(&w->doc, "requestBody", '{');
-	add_content(w, body_media(o), o->body, o->body_type);
+	add_content(w, body_media(w, o), o->body, o->body_type);
 	if (o->body_required)
 		ks_document_add_raw(&w->doc, "required", "true");
 	ks_document_close(&w->doc, '}');
@@ -220,7 +237,7 @@ static void add_answer(
 	ks_document_enter(&w->doc, code, '{');
 	ks_document_add(&w->doc, "description", description);
 	if (w->version == 3)
-		add_content(w, media_types[o->produces], o->answer, o->answer_type);
+		add_content(w, answer_media(w, o->produces), o->answer, o->answer_type);
 	else
 		add_body_schema(w, o->answer, o->answer_type);
 	ks_document_close(&w->doc, '}');
@@ -271,8 +288,8 @@ static void add_operation(struct ks_openapi_writer *w, const struct ks_openapi_o
 	ks_document_key(doc, "operationId");
 	ks_document_text(doc, o->id);
 	if (w->version == 2) {
-		add_media_list(w, "consumes", body_media(o));
-		add_media_list(w, "produces", media_types[o->produces]);
+		add_media_list(w, "consumes", body_media(w, o));
+		add_media_list(w, "produces", answer_media(w, o->produces));
 		ks_document_add_raw(doc, "schemes", "[\"https\"]");
 	}
 	add_operation_parameters(w, o, o->parameters & ~common);

@@ -12,6 +12,7 @@ struct ks_openapi_writer {
 	struct ks_document doc;
 	const struct ks_schema *s;
 	int version;                       /* 2 or 3 */
+	bool cbor;                         /* CBOR is among the media types */
 	const char *group, *group_version; /* v3: whose document it is; NULL: of no group */
 	unsigned char *used;               /* by type: 1 referred to, 2 written too */
 	bool uses_patch;

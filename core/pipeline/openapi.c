@@ -179,7 +179,8 @@ int ks_openapi_routes(struct ks_server_state *server)
 	if (!state)
 		return -ENOMEM;
 	server->openapi = state;
-	state->api = (struct ks_openapi){.served = &server->discovery->served, .version = KS_KUBERNETES_VERSION};
+	state->api = (struct ks_openapi){.served = &server->discovery->served, .version = KS_KUBERNETES_VERSION,
+		.cbor = server->config && server->config->features.on[KS_FEATURE_CBOR]};
 	state->documents = ks_documents_new(make_document, state);
 	if (!state->documents)
 		return -ENOMEM;

@@ -159,6 +159,10 @@ static void test_hash_depends_on_path_and_version(void **state)
 	assert_string_not_equal(a, b);
 	assert_int_equal(ks_openapi_v3_hash(&other, KS_STR_LIT("api/v1"), b), 0);
 	assert_string_not_equal(a, b);
+	other = api;
+	other.cbor = true;
+	assert_int_equal(ks_openapi_v3_hash(&other, KS_STR_LIT("api/v1"), b), 0);
+	assert_string_not_equal(a, b);
 }
 
 static void test_unknown_documents_are_not_there(void **state)
@@ -201,6 +205,36 @@ static struct json_object *at(struct json_object *o, const char *a, const char *
 			fail_msg("no %s", keys[i]);
 	}
 	return o;
+}
+
+static bool is_among(struct json_object *list, const char *text)
+{
+	for (size_t i = 0; i < json_object_array_length(list); i++)
+		if (strcmp(json_object_get_string(json_object_array_get_idx(list, i)), text) == 0)
+			return true;
+	return false;
+}
+
+static void test_cbor_is_told_where_it_is_served(void **state)
+{
+	struct ks_openapi with = api;
+
+	(void)state;
+	for (int cbor = 0; cbor < 2; cbor++) {
+		struct json_object *doc, *pods;
+		struct ks_bytes *bytes;
+
+		with.cbor = cbor;
+		assert_int_equal(ks_openapi_v2_document(&with, &bytes), 0);
+		doc = parse(bytes);
+		pods = at(doc, "paths", "/api/v1/namespaces/{namespace}/pods", "get");
+		assert_int_equal(is_among(at(pods, "produces", NULL, NULL), "application/cbor"), cbor);
+		assert_int_equal(is_among(at(pods, "produces", NULL, NULL), "application/cbor-seq"), cbor);
+		pods = at(doc, "paths", "/api/v1/namespaces/{namespace}/pods/{name}", "patch");
+		assert_int_equal(is_among(at(pods, "consumes", NULL, NULL), "application/apply-patch+cbor"), cbor);
+		assert_int_equal(is_among(at(pods, "produces", NULL, NULL), "application/cbor-seq"), 0);
+		json_object_put(doc);
+	}
 }
 
 /* What a reference leads to; NULL when there is no such thing. */
@@ -327,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_every_v3_document_is_as_recorded),
 		cmocka_unit_test(test_index_has_the_hash_of_each_document),
 		cmocka_unit_test(test_hash_depends_on_path_and_version),
+		cmocka_unit_test(test_cbor_is_told_where_it_is_served),
 		cmocka_unit_test(test_unknown_documents_are_not_there),
 		cmocka_unit_test(test_issuer_documents_are_optional),
 		cmocka_unit_test(test_v2_is_closed),
