@@ -355,11 +355,13 @@ static void encode_map(struct encoder *e, uint16_t element, const struct ks_valu
 /* -- values ---------------------------------------------------------------------------------------------------- */
 
 /* JSON schemas, or something else: their numbers are floats where the type says so. */
-static bool is_schema(const struct encoder *e, uint16_t type, const struct ks_value *v)
+static bool holds_schema(const struct encoder *e, uint16_t type, const struct ks_value *v)
 {
-	const struct ks_proto_plan *plan = type && v->kind == KS_MAP && e->s->types[type].class_ == KS_TYPE_JSON ? ks_proto_plan_of(e->s) : NULL;
+	const struct ks_proto_plan *plan = type && e->s->types[type].class_ == KS_TYPE_JSON ? ks_proto_plan_of(e->s) : NULL;
 
-	return plan && plan->unions[type] != KS_UNION_NONE;
+	if (!plan || plan->unions[type] == KS_UNION_NONE)
+		return false;
+	return v->kind == KS_MAP || plan->unions[type] == KS_UNION_OR_ARRAY;
 }
 
 static void encode_schema(struct encoder *e, const struct ks_value *v)
@@ -381,6 +383,21 @@ static void encode_schema(struct encoder *e, const struct ks_value *v)
 	ks_arena_fini(&arena);
 }
 
+/* One, or a list of them. */
+static void encode_schemas(struct encoder *e, const struct ks_value *v)
+{
+	if (v->kind == KS_MAP) {
+		encode_schema(e, v);
+		return;
+	}
+	ks_cbor_add_list(e->out, v->n);
+	for (uint32_t i = 0; i < v->n; i++)
+		if (v->items[i].kind == KS_MAP)
+			encode_schema(e, &v->items[i]);
+		else
+			encode(e, 0, &v->items[i]);
+}
+
 static void encode_container(struct encoder *e, uint16_t type, const struct ks_value *v)
 {
 	uint16_t element;
@@ -389,8 +406,8 @@ static void encode_container(struct encoder *e, uint16_t type, const struct ks_v
 		encode_struct(e, v->type, v);
 		return;
 	}
-	if (is_schema(e, type, v)) {
-		encode_schema(e, v);
+	if (holds_schema(e, type, v)) {
+		encode_schemas(e, v);
 		return;
 	}
 	if (v->type)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our side of tests/nightly/go-types. A line is an object: apiVersion, kind, JSON and protobuf, the last two in base64,
- * with a tab between.
+ * Our side of tests/nightly/go-types. A line is an object: apiVersion, kind, JSON, protobuf and CBOR, the last three in base64,
+ * with a tab between; a build without CBOR writes none, and looks at none.
  *
  *   objects make N SEED   writes N objects of each kind, filled at random
  *   objects check         reads objects, decodes JSON and protobuf, and says where our own bytes differ
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/api/base64.h"
+#include "core/api/cbor.h"
 #include "core/api/proto.h"
 #include "tests/unit/api-random.h"
 
@@ -45,9 +46,19 @@ static void set_text(struct ks_arena *arena, struct ks_value *object, const char
 	*place = ks_value_from_str(ks_str_from(text));
 }
 
+static void encode_cbor(const struct ks_value *object, struct ks_buf *out)
+{
+#ifdef KS_HAVE_CBOR
+	ks_cbor_encode_object(s, object, out);
+#else
+	(void)object;
+	(void)out;
+#endif
+}
+
 static void make_one(const struct ks_kind *kind, uint64_t seed)
 {
-	struct ks_buf json, proto;
+	struct ks_buf json, proto, cbor;
 	struct ks_test_maker maker;
 	struct ks_arena arena;
 	struct ks_value object;
@@ -59,12 +70,16 @@ static void make_one(const struct ks_kind *kind, uint64_t seed)
 	set_text(&arena, &object, "kind", ks_schema_text(s, kind->kind));
 	ks_buf_init(&json);
 	ks_buf_init(&proto);
+	ks_buf_init(&cbor);
 	ks_json_encode(s, &object, &json);
 	ks_proto_encode(s, &object, &proto);
-	assert_false(json.failed || proto.failed);
+	encode_cbor(&object, &cbor);
+	assert_false(json.failed || proto.failed || cbor.failed);
 	printf("%s\t%s\t", api_version(&arena, kind), ks_schema_text(s, kind->kind));
 	put_base64(&arena, &json, '\t');
-	put_base64(&arena, &proto, '\n');
+	put_base64(&arena, &proto, '\t');
+	put_base64(&arena, &cbor, '\n');
+	ks_buf_fini(&cbor);
 	ks_buf_fini(&json);
 	ks_buf_fini(&proto);
 	ks_arena_fini(&arena);
@@ -144,10 +159,39 @@ static bool check_bytes(struct ks_arena *arena, const struct ks_kind *kind, stru
 	return good;
 }
 
+/* CBOR from the object that stands there as JSON, and the other way. */
+static bool check_cbor(struct ks_arena *arena, const struct ks_kind *kind, struct ks_str json, struct ks_str cbor)
+{
+	struct ks_str name = ks_str_from(ks_schema_text(s, kind->kind));
+	struct ks_value object, again;
+	struct ks_buf out;
+	const char *message = "";
+	bool good = true;
+
+	if (!cbor.n)
+		return true;
+	if (ks_json_decode(arena, s, kind->type, 0, json.p, json.n, &object, NULL, &message))
+		return false; /* it was told */
+	ks_buf_init(&out);
+	encode_cbor(&object, &out);
+	if (out.len && (out.failed || !ks_str_eq(ks_buf_str(&out), cbor)))
+		good = complain("CBOR differs", name, ks_str_from("(bytes)"), json);
+	if (good && out.len && ks_cbor_decode(arena, s, kind->type, 0, cbor, &again, NULL, &message))
+		good = complain("CBOR is not taken", name, ks_str_from(message), json);
+	else if (good && out.len) {
+		out.len = 0;
+		ks_json_encode(s, &again, &out);
+		if (out.failed || !same_json(arena, ks_buf_str(&out), json))
+			good = complain("JSON after CBOR differs", name, ks_buf_str(&out), json);
+	}
+	ks_buf_fini(&out);
+	return good;
+}
+
 /* 1 good, 0 bad, -1 not ours. */
 static int check_line(struct ks_str line)
 {
-	struct ks_str version = part(&line), kind_name = part(&line), json = part(&line), proto = line, group = {0};
+	struct ks_str version = part(&line), kind_name = part(&line), json = part(&line), proto = part(&line), cbor = line, group = {0};
 	const char *slash = memchr(version.p, '/', version.n);
 	const struct ks_kind *kind;
 	struct ks_arena arena;
@@ -161,7 +205,8 @@ static int check_line(struct ks_str line)
 	if (!kind || !ks_proto_has(s, kind->type))
 		return -1;
 	ks_arena_init(&arena, 0);
-	good = check_bytes(&arena, kind, bytes_of(&arena, json), bytes_of(&arena, proto));
+	good = check_bytes(&arena, kind, bytes_of(&arena, json), bytes_of(&arena, proto)) &&
+		check_cbor(&arena, kind, bytes_of(&arena, json), bytes_of(&arena, cbor));
 	ks_arena_fini(&arena);
 	return good;
 }

@@ -46,6 +46,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -74,11 +75,12 @@ func newScheme() *runtime.Scheme {
 type line struct {
 	gvk         schema.GroupVersionKind
 	json, proto []byte
+	cbor        []byte // empty: the other side has none
 }
 
 func parseLine(text string) (line, error) {
 	parts := strings.Split(text, "\t")
-	if len(parts) != 4 {
+	if len(parts) != 5 {
 		return line{}, fmt.Errorf("%d parts", len(parts))
 	}
 	asJSON, err := base64.StdEncoding.DecodeString(parts[2])
@@ -86,7 +88,11 @@ func parseLine(text string) (line, error) {
 		return line{}, err
 	}
 	proto, err := base64.StdEncoding.DecodeString(parts[3])
-	return line{schema.FromAPIVersionAndKind(parts[0], parts[1]), asJSON, proto}, err
+	if err != nil {
+		return line{}, err
+	}
+	asCBOR, err := base64.StdEncoding.DecodeString(parts[4])
+	return line{schema.FromAPIVersionAndKind(parts[0], parts[1]), asJSON, proto, asCBOR}, err
 }
 
 // What json.Unmarshal makes of two texts, compared.
@@ -127,6 +133,38 @@ func checkLine(scheme *runtime.Scheme, l line) string {
 	again, err = json.Marshal(fresh)
 	if err != nil || !sameJSON(again, l.json) {
 		return fmt.Sprintf("JSON after protobuf differs\n  ours %s\n  Go's %s", l.json, again)
+	}
+	return checkCBOR(scheme, l)
+}
+
+func encodeCBOR(scheme *runtime.Scheme, gvk schema.GroupVersionKind, asJSON []byte) ([]byte, error) {
+	obj, err := scheme.New(gvk)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(asJSON, obj); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = cbor.NewSerializer(scheme, scheme).Encode(obj, &out)
+	return out.Bytes(), err
+}
+
+func checkCBOR(scheme *runtime.Scheme, l line) string {
+	if len(l.cbor) == 0 {
+		return ""
+	}
+	wanted, err := encodeCBOR(scheme, l.gvk, l.json)
+	if err != nil || !bytes.Equal(wanted, l.cbor) {
+		return fmt.Sprintf("CBOR differs\n  JSON %s\n  ours %x\n  Go's %x", l.json, l.cbor, wanted)
+	}
+	obj, _, err := cbor.NewSerializer(scheme, scheme, cbor.Strict(true)).Decode(l.cbor, nil, nil)
+	if err != nil {
+		return "CBOR is not taken: " + err.Error()
+	}
+	again, err := json.Marshal(obj)
+	if err != nil || !sameJSON(again, l.json) {
+		return fmt.Sprintf("JSON after CBOR differs\n  ours %s\n  Go's %s", l.json, again)
 	}
 	return ""
 }
@@ -296,8 +334,14 @@ func makeObjects(scheme *runtime.Scheme, n int, seed int64) int {
 				fmt.Fprintln(os.Stderr, gvk, err)
 				return 1
 			}
+			asCBOR, err := encodeCBOR(scheme, gvk, asJSON)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, gvk, err)
+				return 1
+			}
 			apiVersion, kind := gvk.ToAPIVersionAndKind()
-			fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", apiVersion, kind, base64.StdEncoding.EncodeToString(asJSON), base64.StdEncoding.EncodeToString(proto))
+			fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", apiVersion, kind, base64.StdEncoding.EncodeToString(asJSON),
+				base64.StdEncoding.EncodeToString(proto), base64.StdEncoding.EncodeToString(asCBOR))
 		}
 	}
 	return 0
