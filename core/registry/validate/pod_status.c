@@ -152,6 +152,38 @@ static void check_claim_statuses(struct ks_check *c, const struct ks_value *stat
 	}
 }
 
+static void check_id(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *id)
+{
+	if (id)
+		ks_check_range(c, path, name, ks_value_int_or(id, 0), 0, INT32_MAX);
+}
+
+/* Who a container runs as, in the words of its system. */
+static void check_users(struct ks_check *c, const char *field, const struct ks_value *status, bool windows)
+{
+	const struct ks_value *list = ks_value_get(c->schema, status, field);
+	struct ks_path root = ks_path_root("status"), at = ks_path_child(&root, field);
+
+	EACH(i, list) {
+		const struct ks_value *user = IN(IN(&list->items[i], "user"), "linux"), *groups = LIST(user, "supplementalGroups");
+		struct ks_path item = ks_path_index(&at, i), path = ks_path_child(&item, "linux"), groups_at = ks_path_child(&path, "supplementalGroups");
+
+		if (!user)
+			continue;
+		if (windows) {
+			ks_err_forbidden(c, &path, NULL, "cannot be set for a windows pod");
+			continue;
+		}
+		check_id(c, &path, "uid", IN(user, "uid"));
+		check_id(c, &path, "gid", IN(user, "gid"));
+		EACH(k, groups) {
+			struct ks_path group = ks_path_index(&groups_at, k);
+
+			check_id(c, &group, NULL, &groups->items[k]);
+		}
+	}
+}
+
 static void check_conditions(struct ks_check *c, const struct ks_value *list)
 {
 	static const char *const known[] = {"PodScheduled", "Ready", "Initialized", NULL};
@@ -167,6 +199,7 @@ static void check_conditions(struct ks_check *c, const struct ks_value *list)
 
 void ks_check_pod_status(struct ks_check *c, const struct ks_value *pod, const struct ks_value *old)
 {
+	static const char *const lists[] = {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"};
 	struct ks_value status = ks_struct_in(c, pod, "status"), before = ks_struct_in(c, old, "status"), spec = ks_struct_in(c, old, "spec");
 	struct ks_str node = TEXT(&status, "nominatedNodeName"), policy = TEXT(&spec, "restartPolicy");
 	struct ks_path path = ks_path_root("status");
@@ -182,4 +215,6 @@ void ks_check_pod_status(struct ks_check *c, const struct ks_value *pod, const s
 	check_transitions(c, "ephemeralContainerStatuses", &status, &before, &spec, KS_STR_LIT("Never"), NULL);
 	check_claim_statuses(c, &status, &spec);
 	check_ips(c, &status);
+	for (size_t i = 0; i < 3; i++)
+		check_users(c, lists[i], &status, ks_str_is(TEXT(IN(&spec, "os"), "name"), "windows"));
 }
