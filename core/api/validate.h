@@ -212,9 +212,24 @@ enum {
 };
 /* A metav1.LabelSelector; NULL is fine. */
 bool ks_check_label_selector(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *selector, unsigned flags);
-/* An address as it is written canonically; legacy forms (leading zeros, IPv4-mapped) are taken unless `strict`. */
+/* An address or range; legacy forms (leading zeros, IPv4-mapped, bits beyond the prefix) are taken unless `strict`. */
 bool ks_check_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, bool strict);
 bool ks_check_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, bool strict);
+/* The same strictly, and as it is written canonically. */
+bool ks_check_canonical_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
+bool ks_check_canonical_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
+
+/* How an address or range is written. */
+enum ks_address_form {
+	KS_ADDRESS_NONE,      /* it is none */
+	KS_ADDRESS_CANONICAL,
+	KS_ADDRESS_LOOSE,     /* IPv6 that can be written shorter, or in small letters */
+	KS_ADDRESS_LEGACY,    /* leading zeros, IPv4-mapped */
+};
+enum { KS_ADDRESS_TEXT = 56 };
+enum ks_address_form ks_ip_form(struct ks_str value, char canonical_r[KS_ADDRESS_TEXT]);
+/* `*beyond_r`: bits are set beyond the prefix; `single_r` is the address alone as a range. */
+enum ks_address_form ks_cidr_form(struct ks_str value, char canonical_r[KS_ADDRESS_TEXT], char single_r[KS_ADDRESS_TEXT], bool *beyond_r);
 /* "field is immutable" when they differ; shows `now`. */
 bool ks_check_immutable(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *now, const struct ks_value *old);
 

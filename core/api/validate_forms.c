@@ -215,9 +215,20 @@ static bool wrong(struct ks_check *c, const struct ks_path *path, const char *na
 	return false;
 }
 
+enum ks_address_form ks_ip_form(struct ks_str value, char canonical_r[KS_ADDRESS_TEXT])
+{
+	struct address a;
+
+	if (!parse_address(value, &a))
+		return KS_ADDRESS_NONE;
+	print_address(&a, canonical_r);
+	if (a.zeros || a.mapped)
+		return KS_ADDRESS_LEGACY;
+	return ks_str_is(value, canonical_r) ? KS_ADDRESS_CANONICAL : KS_ADDRESS_LOOSE;
+}
+
 bool ks_check_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, bool strict)
 {
-	char canonical[INET6_ADDRSTRLEN];
 	struct address a;
 
 	if (!parse_address(value, &a))
@@ -228,8 +239,16 @@ bool ks_check_ip(struct ks_check *c, const struct ks_path *path, const char *nam
 		return wrong(c, path, name, value, "must not have leading 0s");
 	if (a.mapped)
 		return wrong(c, path, name, value, "must not be an IPv4-mapped IPv6 address");
-	print_address(&a, canonical);
-	if (!ks_str_is(value, canonical))
+	return true;
+}
+
+bool ks_check_canonical_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value)
+{
+	char canonical[KS_ADDRESS_TEXT];
+
+	if (!ks_check_ip(c, path, name, value, true))
+		return false;
+	if (ks_ip_form(value, canonical) == KS_ADDRESS_LOOSE)
 		return wrong(c, path, name, value, ks_err_detail(c, "must be in canonical form (\"%s\")", canonical));
 	return true;
 }
@@ -265,20 +284,54 @@ static bool mask(struct address *a, int bits)
 	return any;
 }
 
-bool ks_check_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, bool strict)
+/* False when it is no range. */
+static bool parse_cidr(struct ks_str value, struct address *a, int *bits_r)
 {
 	const char *slash = value.n ? memchr(value.p, '/', value.n) : NULL;
 	struct ks_str ip = slash ? ks_str_of(value.p, (size_t)(slash - value.p)) : value;
-	char canonical[INET6_ADDRSTRLEN], whole[INET6_ADDRSTRLEN + 8];
+
+	if (!slash || !parse_address(ip, a))
+		return false;
+	*bits_r = parse_bits(ks_str_of(slash + 1, value.n - ip.n - 1), a->v4 && !a->mapped ? 32 : 128, &a->zeros);
+	return *bits_r >= 0;
+}
+
+static bool mask_prefix(struct address *a, int bits)
+{
+	return mask(a, a->v4 && !a->mapped ? 96 + bits : bits);
+}
+
+static void print_cidr(const struct address *a, int bits, char out[KS_ADDRESS_TEXT])
+{
+	char address[INET6_ADDRSTRLEN];
+
+	print_address(a, address);
+	snprintf(out, KS_ADDRESS_TEXT, "%s/%d", address, bits);
+}
+
+enum ks_address_form ks_cidr_form(struct ks_str value, char canonical_r[KS_ADDRESS_TEXT], char single_r[KS_ADDRESS_TEXT], bool *beyond_r)
+{
+	char whole[KS_ADDRESS_TEXT];
 	struct address a;
-	bool short_v4;
 	int bits;
 
-	if (!slash || !parse_address(ip, &a))
-		return wrong(c, path, name, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-	short_v4 = a.v4 && !a.mapped;
-	bits = parse_bits(ks_str_of(slash + 1, value.n - ip.n - 1), short_v4 ? 32 : 128, &a.zeros);
-	if (bits < 0)
+	if (!parse_cidr(value, &a, &bits))
+		return KS_ADDRESS_NONE;
+	print_cidr(&a, bits, whole);
+	print_cidr(&a, a.v4 && !a.mapped ? 32 : 128, single_r);
+	*beyond_r = mask_prefix(&a, bits);
+	print_cidr(&a, bits, canonical_r);
+	if (a.zeros || a.mapped)
+		return KS_ADDRESS_LEGACY;
+	return ks_str_is(value, whole) ? KS_ADDRESS_CANONICAL : KS_ADDRESS_LOOSE;
+}
+
+bool ks_check_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, bool strict)
+{
+	struct address a;
+	int bits;
+
+	if (!parse_cidr(value, &a, &bits))
 		return wrong(c, path, name, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
 	if (!strict)
 		return true;
@@ -286,12 +339,20 @@ bool ks_check_cidr(struct ks_check *c, const struct ks_path *path, const char *n
 		return wrong(c, path, name, value, "must not have leading 0s in IP or prefix length");
 	if (a.mapped)
 		return wrong(c, path, name, value, "must not have an IPv4-mapped IPv6 address");
-	if (mask(&a, short_v4 ? 96 + bits : bits))
+	if (mask_prefix(&a, bits))
 		return wrong(c, path, name, value, "must not have bits set beyond the prefix length");
-	print_address(&a, canonical);
-	snprintf(whole, sizeof(whole), "%s/%d", canonical, bits);
-	if (!ks_str_is(value, whole))
-		return wrong(c, path, name, value, ks_err_detail(c, "must be in canonical form (\"%s\")", whole));
+	return true;
+}
+
+bool ks_check_canonical_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value)
+{
+	char canonical[KS_ADDRESS_TEXT], single[KS_ADDRESS_TEXT];
+	bool beyond;
+
+	if (!ks_check_cidr(c, path, name, value, true))
+		return false;
+	if (ks_cidr_form(value, canonical, single, &beyond) == KS_ADDRESS_LOOSE)
+		return wrong(c, path, name, value, ks_err_detail(c, "must be in canonical form (\"%s\")", canonical));
 	return true;
 }
 

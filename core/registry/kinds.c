@@ -141,6 +141,7 @@ const struct ks_strategy ks_strategy_networkpolicies = {
 	.generation = KS_GENERATION_SPEC,
 	.defaults = networkpolicy_defaults,
 	.validate = ks_validate_networkpolicy,
+	.warnings = ks_warn_networkpolicy,
 };
 
 static bool binding_defaults(struct ks_registry_context *ctx, struct ks_value *binding)

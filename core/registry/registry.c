@@ -26,7 +26,7 @@ static const struct ks_strategy *const with_files[] = {
 /* Flags alone make the difference. */
 static const struct ks_strategy plain[] = {
 	{.group = "apps", .resource = "controllerrevisions", .validate = ks_validate_controllerrevision},
-	{.group = "", .resource = "endpoints", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .validate = ks_validate_endpoints},
+	{.group = "", .resource = "endpoints", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_VALIDATES_METADATA_AGAIN, .validate = ks_validate_endpoints, .warnings = ks_warn_endpoints},
 	{.group = "", .resource = "events", .flags = KS_STRATEGY_CREATE_ON_UPDATE | KS_STRATEGY_NO_COLLECTION, .names = KS_NAME_PATH,
 		.validate = ks_validate_event},
 	{.group = "", .resource = "resourcequotas", .flags = KS_STRATEGY_RETURNS_DELETED, .validate = ks_validate_resourcequota},

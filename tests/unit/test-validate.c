@@ -161,8 +161,40 @@ static void test_addresses(void **state)
 	assert_false(ip(state, "10.0.0.256"));
 	assert_false(ip(state, "10.0.0.1 "));
 	assert_false(ip(state, "::ffff:10.0.0.1"));
-	assert_false(ip(state, "2001:DB8::1"));
+	assert_true(ip(state, "2001:DB8::1"));
 	assert_false(ip(state, ""));
+}
+
+static void test_canonical_addresses(void **state)
+{
+	struct ks_path path = ks_path_root("ip");
+	struct run run;
+
+	begin(&run, state);
+	assert_true(ks_check_canonical_ip(&run.check, &path, NULL, KS_STR_LIT("2001:db8::1")));
+	assert_false(ks_check_canonical_ip(&run.check, &path, NULL, KS_STR_LIT("2001:DB8::1")));
+	assert_true(ks_check_canonical_cidr(&run.check, &path, NULL, KS_STR_LIT("2001:db8::/32")));
+	assert_false(ks_check_canonical_cidr(&run.check, &path, NULL, KS_STR_LIT("2001:db8:0::/32")));
+}
+
+static void test_forms_of_addresses(void **state)
+{
+	char canonical[KS_ADDRESS_TEXT], single[KS_ADDRESS_TEXT];
+	bool beyond;
+
+	(void)state;
+	assert_int_equal(ks_ip_form(KS_STR_LIT("10.0.0.01"), canonical), KS_ADDRESS_LEGACY);
+	assert_string_equal(canonical, "10.0.0.1");
+	assert_int_equal(ks_ip_form(KS_STR_LIT("FE80::1"), canonical), KS_ADDRESS_LOOSE);
+	assert_string_equal(canonical, "fe80::1");
+	assert_int_equal(ks_ip_form(KS_STR_LIT("x"), canonical), KS_ADDRESS_NONE);
+	assert_int_equal(ks_cidr_form(KS_STR_LIT("10.1.2.3/8"), canonical, single, &beyond), KS_ADDRESS_CANONICAL);
+	assert_true(beyond);
+	assert_string_equal(canonical, "10.0.0.0/8");
+	assert_string_equal(single, "10.1.2.3/32");
+	assert_int_equal(ks_cidr_form(KS_STR_LIT("2001:DB8::/32"), canonical, single, &beyond), KS_ADDRESS_LOOSE);
+	assert_false(beyond);
+	assert_string_equal(canonical, "2001:db8::/32");
 }
 
 static void test_networks(void **state)
@@ -173,7 +205,7 @@ static void test_networks(void **state)
 	assert_false(cidr(state, "10.0.0.0/33"));
 	assert_false(cidr(state, "10.0.0.0/08"));
 	assert_false(cidr(state, "10.0.0.0"));
-	assert_false(cidr(state, "2001:0db8::/32"));
+	assert_true(cidr(state, "2001:0db8::/32"));
 }
 
 static void test_labels_give_causes_for_keys_and_values(void **state)
@@ -261,6 +293,8 @@ int main(void)
 		KS_TEST(test_words_of_each_error),
 		KS_TEST(test_seen_texts_beyond_the_first_few),
 		KS_TEST(test_addresses),
+		KS_TEST(test_canonical_addresses),
+		KS_TEST(test_forms_of_addresses),
 		KS_TEST(test_networks),
 		KS_TEST(test_labels_give_causes_for_keys_and_values),
 		KS_TEST(test_rows_in_their_order),

@@ -258,6 +258,11 @@ bool ks_check_new_ip(struct ks_check *c, const struct ks_path *path, const char 
 	return ks_check_ip(c, path, name, value, !holds_text(old, value));
 }
 
+bool ks_check_new_canonical_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const struct ks_value *old)
+{
+	return holds_text(old, value) ? ks_check_ip(c, path, name, value, false) : ks_check_canonical_ip(c, path, name, value);
+}
+
 bool ks_check_new_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const struct ks_value *old)
 {
 	return ks_check_cidr(c, path, name, value, !holds_text(old, value));

@@ -36,8 +36,9 @@ bool ks_check_one_of(struct ks_check *c, const struct ks_path *path, const char 
 bool ks_check_csi_driver_name(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
 /* A NodeSelector. */
 bool ks_check_node_selector(struct ks_check *c, const struct ks_path *path, const struct ks_value *selector);
-/* Addresses and ranges in canonical form; other forms are taken when `old` (may be NULL) has the same text anywhere in it. */
+/* Addresses and ranges; legacy forms are taken when `old` (may be NULL) has the same text anywhere in it. */
 bool ks_check_new_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const struct ks_value *old);
+bool ks_check_new_canonical_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const struct ks_value *old);
 bool ks_check_new_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const struct ks_value *old);
 /* Neither unspecified nor loopback nor link-local. */
 bool ks_check_ip_not_special(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);

@@ -89,7 +89,7 @@ static void check_slice_address(struct ks_check *c, const struct ks_path *list_p
 	}
 	if (!v4 && !ks_str_is(type, "IPv6"))
 		return;
-	if (!ks_check_new_ip(c, path, NULL, address, old))
+	if (!ks_check_new_canonical_ip(c, path, NULL, address, old))
 		return;
 	if (v4 != is_v4(address))
 		ks_err_invalid_text(c, list_path, NULL, address, v4 ? "must be an IPv4 address" : "must be an IPv6 address");

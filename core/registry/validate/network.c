@@ -195,7 +195,7 @@ void ks_validate_ipaddress(struct ks_registry_context *ctx, const struct ks_valu
 	struct ks_str name = KS_IN_TEXT(&c, KS_IN(&c, object, "metadata"), "name");
 
 	if (name.n)
-		ks_check_ip(&c, &name_path, NULL, name, true);
+		ks_check_canonical_ip(&c, &name_path, NULL, name);
 	check_parent(&c, &path, KS_IN(&c, &spec, "parentRef"));
 	if (!old)
 		return;
@@ -227,7 +227,7 @@ static void check_new_ranges(struct ks_check *c, const struct ks_path *path, con
 	for (uint32_t i = 0; i < list->n; i++) {
 		struct ks_path item = ks_path_index(path, i);
 
-		ks_check_cidr(c, &item, NULL, ks_value_str(&list->items[i]), true);
+		ks_check_canonical_cidr(c, &item, NULL, ks_value_str(&list->items[i]));
 	}
 }
 

@@ -105,13 +105,24 @@ static const char *device_id(struct ks_check *c, const struct ks_value *v)
 
 static void check_address(struct ks_check *c, const struct ks_path *path, const struct ks_value *item, const void *arg)
 {
-	struct ks_status aside = {0};
-	struct ks_check quiet = *c;
+	struct ks_str text = ks_value_str(item), bits;
+	char canonical[KS_ADDRESS_TEXT], single[KS_ADDRESS_TEXT], *slash;
+	bool beyond;
 
 	(void)arg;
-	quiet.status = &aside;
-	if (!ks_check_cidr(&quiet, path, NULL, ks_value_str(item), false))
+	if (ks_cidr_form(text, canonical, single, &beyond) == KS_ADDRESS_NONE) {
 		ks_err_invalid(c, path, NULL, item, "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)");
+		return;
+	}
+	/* The address stays whole: it is not that of its network. */
+	slash = strchr(canonical, '/');
+	bits = ks_str_from(slash ? slash : "");
+	slash = strchr(single, '/');
+	if (slash)
+		*slash = 0;
+	single[sizeof(single) - 1] = 0;
+	if (text.n != strlen(single) + bits.n || !ks_str_starts(text, ks_str_from(single)) || memcmp(text.p + strlen(single), bits.p, bits.n))
+		ks_err_invalid(c, path, NULL, item, ks_err_detail(c, "must be in canonical form (\"%s%s\")", single, bits.p));
 }
 
 static void check_network(struct ks_check *c, const struct ks_path *path, const struct ks_value *v)

@@ -151,6 +151,7 @@ void ks_warn_service(struct ks_registry_context *ctx, const struct ks_value *obj
 	(void)old;
 	if (note(c, object, "service.kubernetes.io/topology-aware-hints"))
 		ks_warn_at(c, NULL, NULL, "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead");
+	ks_warn_service_addresses(c, spec);
 	if (external && ks_value_count(LIST(spec, "externalIPs")))
 		ks_warn_at(c, NULL, NULL, "spec.externalIPs is ignored when spec.type is \"ExternalName\"");
 	if (!external && TEXT(spec, "externalName").n)
@@ -235,7 +236,10 @@ void ks_warn_node(struct ks_registry_context *ctx, const struct ks_value *object
 {
 	struct ks_check run = begin(ctx), *c = &run;
 
+	struct ks_path path = ks_path_root("spec");
+
 	(void)old;
+	ks_warn_cidrs(c, &path, "podCIDRs", LIST(IN(object, "spec"), "podCIDRs"));
 	if (TEXT(IN(object, "spec"), "externalID").n)
 		ks_warn_at(c, NULL, "spec.externalID", "this field is deprecated, and is unused by Kubernetes");
 }

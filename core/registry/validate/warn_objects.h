@@ -7,6 +7,8 @@
 #include "core/registry/validate/warnings.h"
 
 ks_warner ks_warn_persistentvolume, ks_warn_persistentvolumeclaim, ks_warn_storageclass, ks_warn_csidriver, ks_warn_service, ks_warn_endpointslice,
-	ks_warn_secret, ks_warn_node, ks_warn_serviceaccount, ks_warn_ingress;
+	ks_warn_secret, ks_warn_node, ks_warn_serviceaccount, ks_warn_ingress, ks_warn_networkpolicy, ks_warn_endpoints;
+
+void ks_warn_service_addresses(struct ks_check *c, const struct ks_value *spec);
 
 #endif

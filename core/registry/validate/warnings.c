@@ -261,11 +261,22 @@ static void warn_affinity(struct ks_check *c, const struct ks_path *spec_path, c
 	}
 }
 
+static void warn_aliases(struct ks_check *c, const struct ks_path *spec_path, const struct ks_value *list)
+{
+	struct ks_path at = ks_path_child(spec_path, "hostAliases");
+
+	EACH(i, list) {
+		struct ks_path item = ks_path_index(&at, i);
+
+		ks_warn_ip(c, &item, "ip", TEXT(&list->items[i], "ip"));
+	}
+}
+
 void ks_warn_pod_parts(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *metadata)
 {
 	const struct ks_value *annotations = MAP(metadata, "annotations"), *context = IN(spec, "securityContext");
 	struct ks_path spec_at = ks_path_child(path, "spec"), notes = ks_path_child(path, "metadata.annotations"), overhead = ks_path_child(&spec_at, "overhead");
-	struct ks_path seccomp = ks_path_key(&notes, KS_STR_LIT(SECCOMP_POD));
+	struct ks_path dns = ks_path_child(&spec_at, "dnsConfig"), seccomp = ks_path_key(&notes, KS_STR_LIT(SECCOMP_POD));
 	struct around around = {.annotations = annotations, .notes = &notes, .pod_apparmor = IN(context, "appArmorProfile") != NULL, .is_template = path != NULL};
 
 	if (!spec)
@@ -277,6 +288,7 @@ void ks_warn_pod_parts(struct ks_check *c, const struct ks_path *path, const str
 	warn_annotations(c, &notes, annotations);
 	ks_warn_volumes(c, &spec_at, LIST(spec, "volumes"));
 	warn_twice(c, &spec_at, spec, "hostAliases", "ip", "ip");
+	warn_aliases(c, &spec_at, LIST(spec, "hostAliases"));
 	warn_pull_secrets(c, &spec_at, spec);
 	ks_warn_fraction(c, &overhead, MAP(spec, "overhead"), KS_STR_LIT("memory"));
 	ks_warn_fraction(c, &overhead, MAP(spec, "overhead"), KS_STR_LIT("ephemeral-storage"));
@@ -288,4 +300,5 @@ void ks_warn_pod_parts(struct ks_check *c, const struct ks_path *path, const str
 		ks_warn_at(c, &spec_at, "terminationGracePeriodSeconds", "must be >= 0; negative values are invalid and will be treated as 1");
 	warn_affinity(c, &spec_at, spec, "podAffinity");
 	warn_affinity(c, &spec_at, spec, "podAntiAffinity");
+	ks_warn_ips(c, &dns, "nameservers", LIST(IN(spec, "dnsConfig"), "nameservers"));
 }

@@ -16,6 +16,11 @@ void ks_warn_at(struct ks_check *c, const struct ks_path *path, const char *name
 void ks_warn_pod_parts(struct ks_check *c, const struct ks_path *path, const struct ks_value *spec, const struct ks_value *metadata);
 void ks_warn_volumes(struct ks_check *c, const struct ks_path *spec_path, const struct ks_value *volumes);
 void ks_warn_ports(struct ks_check *c, const struct ks_path *spec_path, const struct ks_value *spec);
+/* Addresses and ranges that could be written better. */
+void ks_warn_ip(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
+void ks_warn_cidr(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
+void ks_warn_ips(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *list);
+void ks_warn_cidrs(struct ks_check *c, const struct ks_path *path, const char *name, const struct ks_value *list);
 /* Bytes come whole. */
 void ks_warn_fraction(struct ks_check *c, const struct ks_path *path, const struct ks_value *amounts, struct ks_str name);
 
