@@ -39,17 +39,64 @@ struct ks_cbor_item {
 	int64_t tag; /* the last one, -1: none */
 };
 
-/* -- cbor_decode.c -- */
+/* Keys of an open map that repeat: the first one is told, and before whatever else there was to say of the map. */
+struct ks_cbor_repeats {
+	const char *saved; /* complaint from before the map */
+	bool told;
+};
+
+struct ks_cbor_open_struct {
+	uint16_t type, slot; /* the field that is expected next: the one behind the last */
+	uint64_t index; /* of the pair */
+	size_t unknown_from; /* cells: unknown keys, each with its index */
+	struct ks_cbor_repeats repeats;
+	int64_t own_unknown; /* index of the struct's own first unknown field; -1: none */
+	uint64_t seen[4];
+};
+
+/* All functions return false when reading has ended, by `failed` of the reader. */
+
+/* -- cbor_items.c -- */
 
 /* A complaint that is kept if it is the first. False when `message` is NULL: out of memory. */
 bool ks_cbor_save(struct ks_cbor_decoder *d, const char *message);
-/* "cannot unmarshal ITEM into Go ... of type TYPE (DETAIL)": kept if it is the first, and what belongs to the item is passed over. */
+/* "cannot unmarshal ITEM into Go ... of type TYPE (DETAIL)": kept if it is the first. `go_type` NULL: out of memory; `detail` NULL: none. */
+bool ks_cbor_save_mismatch(struct ks_cbor_decoder *d, uint8_t major, const char *go_type, const char *detail);
+/* The same, and what belongs to the item is passed over. */
 bool ks_cbor_mismatch(struct ks_cbor_decoder *d, const struct ks_cbor_head *head, const char *go_type, const char *detail);
+struct ks_cbor_repeats ks_cbor_no_repeats(const struct ks_cbor_decoder *d);
+/* The pair at `index` repeats a key: a text, or the number that `key` has. */
+bool ks_cbor_duplicate(struct ks_cbor_decoder *d, struct ks_cbor_repeats *repeats, const struct ks_value *key, struct ks_str text, uint64_t index);
 bool ks_cbor_out_of_memory(struct ks_cbor_decoder *d);
 /* Tags and the head behind them; `later` is what they say. `ok_r` false: a complaint was kept and the item passed over. */
 bool ks_cbor_item(struct ks_cbor_decoder *d, struct ks_cbor_item *item, bool *ok_r);
+/* Cells of what is open: pushed while it is read, popped (those since `from`) when it is closed. */
+bool ks_cbor_push(struct ks_cbor_decoder *d, const struct ks_value *value);
+bool ks_cbor_push_member(struct ks_cbor_decoder *d, struct ks_str key, const struct ks_value *value);
+bool ks_cbor_pop_items(struct ks_cbor_decoder *d, size_t from, uint16_t type, struct ks_value *out);
+bool ks_cbor_pop_members(struct ks_cbor_decoder *d, size_t from, uint16_t type, struct ks_value *out);
+/* Was the key of the last pair since `from` there before? Of few it is told at once, of many by ks_cbor_check_many at the end. */
+bool ks_cbor_is_repeated(const struct ks_cbor_decoder *d, size_t from);
+/* `at_r`: the first pair among those since `from` that repeats a key; UINT32_MAX: none does. */
+bool ks_cbor_check_many(struct ks_cbor_decoder *d, size_t from, uint32_t *at_r);
+
+/* -- cbor_struct.c -- */
+
+bool ks_cbor_struct(struct ks_cbor_decoder *d, uint16_t type, const struct ks_cbor_head *head, struct ks_value *out);
+/* Pairs of a struct that are none of its fields, read up to their value, which is passed over: a number as a key, another key that is no
+ * text, a text that names no field. */
+bool ks_cbor_number_key(struct ks_cbor_decoder *d, struct ks_cbor_open_struct *o, const struct ks_cbor_head *head);
+bool ks_cbor_other_key(struct ks_cbor_decoder *d, const struct ks_cbor_head *head);
+bool ks_cbor_unknown(struct ks_cbor_decoder *d, struct ks_cbor_open_struct *o, struct ks_str key, struct ks_value *kept);
+
+/* -- cbor_decode.c -- */
+
+bool ks_cbor_typed(struct ks_cbor_decoder *d, uint16_t type, unsigned flags, struct ks_value *out);
 /* A value of any kind. */
 bool ks_cbor_free(struct ks_cbor_decoder *d, struct ks_value *out);
+void ks_cbor_begin(struct ks_cbor_decoder *d, struct ks_arena *arena, const struct ks_schema *s, struct ks_str data);
+/* Ends decoding: 0, -EINVAL with a message, -ENOMEM. `ok`: all was read. */
+int ks_cbor_finish(struct ks_cbor_decoder *d, bool ok, const char **message_r);
 
 /* -- cbor_leaf.c: what is neither struct nor list nor map -- */
 
