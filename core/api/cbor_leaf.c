@@ -147,9 +147,11 @@ static bool free_integer(struct ks_cbor_decoder *d, const struct ks_cbor_head *h
 /* "2006-01-02T15:04:05", a fraction without zeros at its end, and Z or an offset: from a text that is such a time. */
 static size_t time_text(struct ks_str text, char out[KS_TIME_TEXT])
 {
-	size_t n = 19, from = 19;
+	size_t hour = text.p[12] == ':' ? 1 : 2, from = 17 + hour, n = 19; /* Go takes an hour of one digit */
 
-	memcpy(out, text.p, n);
+	memcpy(out, text.p, 11);
+	out[11] = '0';
+	memcpy(out + 13 - hour, text.p + 11, 6 + hour);
 	if (text.n > from && (text.p[from] == '.' || text.p[from] == ',')) {
 		out[n++] = '.';
 		for (from++; from < text.n && text.p[from] >= '0' && text.p[from] <= '9'; from++)

@@ -301,6 +301,37 @@ static void test_kinds_are_found(void **state)
 	assert_string_equal(PEEK("\xa0\x00\x00"), "cbor: 2 bytes of extraneous data starting at index 1");
 }
 
+static const char *free_json(struct ks_arena *arena, struct ks_str data)
+{
+	const char *message = NULL;
+	struct ks_value v;
+
+	return ks_cbor_decode(arena, NULL, 0, 0, data, &v, NULL, &message) ? message : ks_test_json(arena, &v);
+}
+
+#define FREE(data) free_json(*state, KS_STR_LIT(data))
+
+static void test_times_become_texts(void **state)
+{
+	assert_string_equal(FREE("\xc0\x74"
+				 "2020-01-01T00:00:00Z"),
+		"\"2020-01-01T00:00:00Z\"");
+	assert_string_equal(FREE("\xc0\x73"
+				 "2020-01-01T1:00:00Z"),
+		"\"2020-01-01T01:00:00Z\"");
+	assert_string_equal(FREE("\xc0\x78\x1b"
+				 "2020-01-01T1:00:00.25+01:00"),
+		"\"2020-01-01T01:00:00.25+01:00\"");
+	assert_string_equal(FREE("\xc0\x78\x1d"
+				 "2020-01-01T01:00:00.100+00:00"),
+		"\"2020-01-01T01:00:00.1Z\"");
+	assert_string_equal(FREE("\xc1\xfb\xbf\xf8\x00\x00\x00\x00\x00\x00"), "\"1969-12-31T23:59:58.5Z\"");
+	assert_string_equal(FREE("\xc1\x1a\x5e\x0b\xe1\x00"), "\"2020-01-01T00:00:00Z\"");
+	assert_string_equal(FREE("\xc0\x01"), "cbor: tag number 0 must be followed by text string, got positive integer");
+	assert_string_equal(FREE("\xc0\x61x"),
+		"cbor: cannot set x for time.Time: parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"");
+}
+
 static const char *map_refusal(struct ks_arena *arena, struct ks_str data)
 {
 	const char *message = NULL;
@@ -443,6 +474,7 @@ int main(void)
 		KS_TEST(test_every_kind_round_trips),
 		KS_TEST(test_parts_hold_all_but_what_is_added),
 		KS_TEST(test_kinds_are_found),
+		KS_TEST(test_times_become_texts),
 		KS_TEST(test_a_map_is_a_map),
 		KS_TEST(test_keys_that_repeat_among_many_are_found),
 		KS_TEST(test_depth_is_bounded),
