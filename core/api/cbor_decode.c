@@ -177,6 +177,8 @@ static bool decode_raw(struct ks_cbor_decoder *d, uint8_t class_, struct ks_valu
 	const char *before = d->prefix;
 	bool ok;
 
+	if (!ks_cbor_check_tags(d, &ok) || !ok)
+		return !d->r.failed;
 	d->is_late = class_ != KS_TYPE_JSON;
 	if (class_ == KS_TYPE_RAW)
 		d->prefix = "failed to transcode RawExtension to JSON: failed to parse RawExtension bytes as CBOR: ";

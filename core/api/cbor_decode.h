@@ -70,6 +70,8 @@ bool ks_cbor_duplicate(struct ks_cbor_decoder *d, struct ks_cbor_repeats *repeat
 bool ks_cbor_out_of_memory(struct ks_cbor_decoder *d);
 /* Tags and the head behind them; `later` is what they say. `ok_r` false: a complaint was kept and the item passed over. */
 bool ks_cbor_item(struct ks_cbor_decoder *d, struct ks_cbor_item *item, bool *ok_r);
+/* Looks at the tags that stand before the next item. `ok_r` false: a complaint was kept and the item passed over. */
+bool ks_cbor_check_tags(struct ks_cbor_decoder *d, bool *ok_r);
 /* Cells of what is open: pushed while it is read, popped (those since `from`) when it is closed. */
 bool ks_cbor_push(struct ks_cbor_decoder *d, const struct ks_value *value);
 bool ks_cbor_push_member(struct ks_cbor_decoder *d, struct ks_str key, const struct ks_value *value);

@@ -75,9 +75,9 @@ bool ks_cbor_duplicate(struct ks_cbor_decoder *d, struct ks_cbor_repeats *repeat
 /* -- tags ------------------------------------------------------------------------------------------------------ */
 
 /* The first byte of what is in a tag must fit its number. NULL: it does. */
-static const char *bad_content(const struct ks_cbor_decoder *d, uint64_t tag)
+static const char *bad_content(const struct ks_cbor_decoder *d, uint64_t tag, uint8_t first)
 {
-	uint8_t first = *d->r.p, major = first >> 5;
+	uint8_t major = first >> 5;
 	const char *wanted = NULL;
 
 	if (tag == KS_CBOR_TAG_TIME && major != KS_CBOR_TEXT)
@@ -106,7 +106,7 @@ static bool open_tag(struct ks_cbor_decoder *d, struct ks_cbor_item *item, bool 
 	if (head->value <= KS_CBOR_TAG_NEGATIVE_BIGNUM) {
 		if (head->value >= KS_CBOR_TAG_BIGNUM || d->r.p == d->r.end)
 			return ks_cbor_skip_rest(&d->r, head); /* it is refused there */
-		bad = bad_content(d, head->value);
+		bad = bad_content(d, head->value, *d->r.p);
 		if (bad) {
 			*ok = false;
 			return ks_cbor_save(d, bad) && ks_cbor_skip_rest(&d->r, head);
@@ -132,6 +132,21 @@ bool ks_cbor_item(struct ks_cbor_decoder *d, struct ks_cbor_item *item, bool *ok
 			return false;
 	d->r.depth = depth;
 	return !*ok_r || !item->head.is_break || ks_cbor_skip_rest(&d->r, &item->head);
+}
+
+bool ks_cbor_check_tags(struct ks_cbor_decoder *d, bool *ok_r)
+{
+	struct ks_cbor_reader ahead = d->r;
+	struct ks_cbor_head head;
+	const char *bad = NULL;
+
+	while (!bad && ahead.p < ahead.end && *ahead.p >> 5 == KS_CBOR_TAG) {
+		if (!ks_cbor_next(&ahead, &head) || ahead.p == ahead.end)
+			break; /* whoever reads it sees the same */
+		bad = bad_content(d, head.value, *ahead.p);
+	}
+	*ok_r = !bad;
+	return !bad || (ks_cbor_save(d, bad) && ks_cbor_skip(&d->r));
 }
 
 /* -- cells: what was read of open lists and maps --------------------------------------------------------------- */
