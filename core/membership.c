@@ -34,6 +34,7 @@ struct ks_membership {
 	enum state state;
 	bool busy, failed, settled, leaving; /* `leaving`: the last round has begun */
 	uint64_t rounds;
+	unsigned n_failed; /* rounds in a row */
 	unsigned n_pending; /* requests of this round */
 	void (*stopped)(void *arg);
 	void *stopped_arg;
@@ -102,6 +103,16 @@ static void tell_stopped(struct ks_membership *m)
 	m->stopped(m->stopped_arg);
 }
 
+/* What goes wrong again and again is tried less and less often. */
+static uint64_t pause_of(const struct ks_membership *m)
+{
+	uint64_t pause = SOON_MS;
+
+	for (unsigned i = 1; i < m->n_failed && pause < ROUND_MS; i++)
+		pause *= 2;
+	return !m->n_failed || pause > ROUND_MS ? ROUND_MS : pause;
+}
+
 static void end_round(struct ks_membership *m)
 {
 	m->busy = false;
@@ -110,10 +121,11 @@ static void end_round(struct ks_membership *m)
 	} else if (m->state == STOPPING) {
 		begin_round(m);
 	} else if (m->state != STOPPED) {
+		m->n_failed = m->failed ? m->n_failed + 1 : 0;
 		m->settled |= !m->failed;
 		/* From now on other servers' ports are as good as ours. */
 		m->endpoints.own_port &= !m->settled;
-		ks_timer_start(m->server->main_loop, &m->timer, m->failed ? SOON_MS : ROUND_MS);
+		ks_timer_start(m->server->main_loop, &m->timer, pause_of(m));
 	}
 }
 

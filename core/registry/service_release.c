@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/registry/allocate/removal.h"
+#include "core/registry/allocate/use.h"
 #include "core/registry/service.h"
 #include "core/util/log.h"
 
@@ -104,28 +105,23 @@ static void remove_object(struct ks_registry_context *ctx, const struct ks_remov
 	ks_removal_start(&full);
 }
 
-static bool list_has(const struct ks_value *list, struct ks_str text)
-{
-	for (uint32_t i = 0; list && i < list->n; i++)
-		if (ks_str_eq(ks_value_str(&list->items[i]), text))
-			return true;
-	return false;
-}
-
 static void release_addresses(struct ks_registry_context *ctx, const struct ks_value *old, const struct ks_value *service)
 {
 	const struct ks_value *had = ks_kit_list(ctx, old, "spec.clusterIPs");
-	const struct ks_value *has = service ? ks_kit_list(ctx, service, "spec.clusterIPs") : NULL;
 
 	for (uint32_t i = 0; had && i < had->n; i++) {
-		struct ks_str ip = ks_value_str(&had->items[i]);
-		const struct ks_removal removal = {.of = &ctx->pools->addresses,
-			.name = ip,
+		struct ks_str text = ks_value_str(&had->items[i]);
+		char name[KS_IP_TEXT];
+		struct ks_ip ip;
+		struct ks_removal removal = {.of = &ctx->pools->addresses,
 			.owner_ns = ks_meta_text(ctx->schema, old, "namespace"),
 			.owner_name = ks_meta_text(ctx->schema, old, "name")};
 
-		if (!ks_str_is(ip, "None") && !list_has(has, ip))
-			remove_object(ctx, &removal);
+		if (!ks_ip_parse(text, &ip) || (service && ks_service_tree_has(ctx->schema, service, text)))
+			continue;
+		ks_ip_print(&ip, name);
+		removal.name = ks_str_from(name);
+		remove_object(ctx, &removal);
 	}
 }
 

@@ -25,8 +25,8 @@ static const char *named(const char *format, const char *name)
 
 static void addresses_have_one_text(void **state)
 {
-	static const char *const texts[][2] = {
-		{"10.0.0.1", "10.0.0.1"}, {"fd00:0:0::1", "fd00::1"}, {"FD00::A", "fd00::a"}, {"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"}};
+	static const char *const texts[][2] = {{"10.0.0.1", "10.0.0.1"}, {"10.000.00.01", "10.0.0.1"}, {"::ffff:10.0.0.1", "10.0.0.1"},
+		{"fd00:0:0::1", "fd00::1"}, {"FD00::A", "fd00::a"}, {"2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"}};
 	struct ks_ip ip;
 	char text[KS_IP_TEXT];
 
@@ -36,7 +36,7 @@ static void addresses_have_one_text(void **state)
 		ks_ip_print(&ip, text);
 		assert_string_equal(text, texts[i][1]);
 	}
-	assert_false(ks_ip_parse(KS_STR_LIT("10.0.0.01"), &ip));
+	assert_false(ks_ip_parse(KS_STR_LIT("10.0.0.256"), &ip));
 	assert_false(ks_ip_parse(KS_STR_LIT("10.0.0"), &ip));
 	assert_false(ks_ip_parse(KS_STR_LIT(""), &ip));
 }
@@ -173,6 +173,25 @@ static void a_service_holds_its_address(void **state)
 	assert_null(allocate_get(&g, key));
 	registry_close(&t);
 	registry_close(&u);
+	allocate_close(&g);
+}
+
+/* The object is called by the canonical form, the service keeps the text that it came with. */
+static void an_address_may_have_another_form(void **state)
+{
+	struct allocate_group g;
+	struct registry_test t;
+
+	(void)state;
+	allocate_open(&g, "fd00:1::/112,10.0.0.0/24", "30000-30100");
+	allocate_begin(&g, &g.a, &t);
+	assert_int_equal(allocate_create(&g.a, &t, "{'metadata':{'name':'a'},'spec':{'clusterIP':'FD00:1:0::00A','ports':[{'port':80}]}}"), 0);
+	assert_string_equal(registry_text(&t, &t.object, "spec.clusterIP"), "FD00:1:0::00A");
+	allocate_commit(&g, &g.a, &t, false);
+	assert_non_null(allocate_get(&g, ADDRESS "fd00:1::a"));
+	allocate_commit(&g, &g.a, &t, true);
+	assert_null(allocate_get(&g, ADDRESS "fd00:1::a"));
+	registry_close(&t);
 	allocate_close(&g);
 }
 
@@ -698,6 +717,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_map_is_refused),
 		cmocka_unit_test(low_ports_are_given_last),
 		cmocka_unit_test(a_service_holds_its_address),
+		cmocka_unit_test(an_address_may_have_another_form),
 		cmocka_unit_test(a_write_that_failed_gives_back),
 		cmocka_unit_test(all_or_nothing_is_taken),
 		cmocka_unit_test(ports_of_one_number_share_a_node_port),

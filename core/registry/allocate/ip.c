@@ -5,6 +5,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "core/api/validate.h"
+
 enum { RESERVED_LEAST = 16, RESERVED_MOST = 256, RESERVED_PART = 16, IP6_LEAST_BITS = 64 };
 
 static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -12,15 +14,13 @@ static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 bool ks_ip_parse(struct ks_str text, struct ks_ip *out_r)
 {
 	struct ks_ip ip = {.v6 = false};
-	char copy[KS_IP_TEXT];
+	char canonical[KS_ADDRESS_TEXT];
 
-	if (!text.n || text.n >= sizeof(copy) || memchr(text.p, 0, text.n))
+	if (ks_ip_form(text, canonical) == KS_ADDRESS_NONE)
 		return false;
-	memcpy(copy, text.p, text.n);
-	copy[text.n] = 0;
-	if (inet_pton(AF_INET, copy, ip.bytes + 12) == 1)
+	if (inet_pton(AF_INET, canonical, ip.bytes + 12) == 1)
 		memcpy(ip.bytes, v4_prefix, sizeof(v4_prefix));
-	else if (inet_pton(AF_INET6, copy, ip.bytes) == 1)
+	else if (inet_pton(AF_INET6, canonical, ip.bytes) == 1)
 		ip.v6 = true;
 	else
 		return false;

@@ -16,7 +16,7 @@ struct ks_ip {
 	bool v6;
 };
 
-/* False when the text is no address. */
+/* Any form that objects may have, also "10.000.000.001" and "::ffff:10.0.0.1". False when the text is no address. */
 bool ks_ip_parse(struct ks_str text, struct ks_ip *out_r);
 /* The canonical form. */
 void ks_ip_print(const struct ks_ip *ip, char out[KS_IP_TEXT]);

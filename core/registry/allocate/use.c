@@ -67,9 +67,10 @@ void ks_pools_seed_ports(struct ks_portmap *map, void *pools)
 bool ks_service_tree_has(const struct ks_schema *schema, const struct ks_value *service, struct ks_str text)
 {
 	const struct ks_value *list = list_at(schema, service, "spec.clusterIPs");
+	struct ks_ip wanted, ip;
 
-	for (uint32_t i = 0; list && i < list->n; i++)
-		if (ks_str_eq(ks_value_str(&list->items[i]), text))
+	for (uint32_t i = 0; list && ks_ip_parse(text, &wanted) && i < list->n; i++)
+		if (ks_ip_parse(ks_value_str(&list->items[i]), &ip) && ip.v6 == wanted.v6 && ks_ip_cmp(&ip, &wanted) == 0)
 			return true;
 	return false;
 }

@@ -13,7 +13,7 @@ int ks_pools_each_service(
 void ks_pools_seed_ports(struct ks_portmap *map, void *pools);
 /* Does the service in the cache have this cluster address? */
 bool ks_pools_service_has(struct ks_pools *pools, struct ks_str ns, struct ks_str name, struct ks_str address);
-/* Is `text` among the cluster addresses of a service's tree? */
+/* Is the address among those of a service's tree, in whatever form? */
 bool ks_service_tree_has(const struct ks_schema *schema, const struct ks_value *service, struct ks_str text);
 
 #endif
