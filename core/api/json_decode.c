@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/api/base64.h"
 #include "core/api/json_decode.h"
 
 enum { FEW_MEMBERS = 16 }; /* so many are compared with each other; more are sorted at the end */
@@ -407,24 +408,33 @@ static bool decode_list(struct ks_json_decoder *d, uint16_t type, unsigned field
 	return pop_items(d, from, type, out);
 }
 
-/* Entries of a map that is already there (its field was repeated) come first. */
-static bool push_existing(struct ks_json_decoder *d, const struct ks_value *map)
+/* A map whose field was repeated: entries that are already there come first. Repeated is the field then, not its keys. */
+static bool join_maps(struct ks_json_decoder *d, const struct ks_value *before, struct ks_value *map)
 {
-	for (uint32_t i = 0; map->kind == KS_MAP && i < map->n; i++)
-		if (!push_member(d, map->members[i].key, &map->members[i].value))
-			return false;
-	return true;
+	const struct ks_value *parts[] = {before, map};
+	size_t from = d->n_cells;
+	bool ok = true;
+
+	if (before->kind != KS_MAP || !before->n)
+		return true;
+	d->quiet++;
+	for (size_t part = 0; part < 2; part++)
+		for (uint32_t i = 0; ok && i < parts[part]->n; i++)
+			ok = add_member(d, from, parts[part]->members[i].key, &parts[part]->members[i].value);
+	ok = ok && pop_members(d, from, map->type, map);
+	d->quiet--;
+	return ok;
 }
 
 static bool decode_map(struct ks_json_decoder *d, uint16_t type, unsigned field_flags, struct ks_value *out)
 {
 	struct ks_json_frame frame = {.up = d->frame, .kind = KS_FRAME_KEY};
 	uint16_t element = d->s->types[type].element;
+	struct ks_value before = *out, value;
 	size_t from = d->n_cells;
-	struct ks_value value;
 	bool more_members;
 
-	if (!open_container(d, '}', &more_members) || !push_existing(d, out))
+	if (!open_container(d, '}', &more_members))
 		return false;
 	while (more_members) {
 		if (!read_key(d, &frame.key) || (is_duplicate(d, from, frame.key) && !ks_json_strict(d, "duplicate", frame.key)))
@@ -436,7 +446,7 @@ static bool decode_map(struct ks_json_decoder *d, uint16_t type, unsigned field_
 		if (!add_member(d, from, frame.key, &value) || !more(d, '}', &more_members))
 			return false;
 	}
-	return pop_members(d, from, type, out);
+	return pop_members(d, from, type, out) && join_maps(d, &before, out);
 }
 
 /* ---- free form ---- */
@@ -550,6 +560,52 @@ static bool decode_number(struct ks_json_decoder *d, uint16_t type, struct ks_va
 	return true;
 }
 
+/* An item of a list of bytes. */
+static bool decode_byte(struct ks_json_decoder *d, struct ks_value *out)
+{
+	char c = ks_json_peek(&d->scan);
+	struct ks_json_number number;
+
+	*out = ks_value_from_int(0);
+	if (c == 'n')
+		return ks_json_word(&d->scan, "null");
+	if (!starts_number(c))
+		return ks_json_mismatch(d, ks_json_what(c), no_number, "uint8") && ks_json_skip(&d->scan);
+	if (!ks_json_number(&d->scan, &number))
+		return false;
+	if (!number.integer || number.value < 0 || number.value > UINT8_MAX)
+		return ks_json_mismatch(d, "number", number.text, "uint8");
+	*out = ks_value_from_int(number.value);
+	return true;
+}
+
+/* Go takes a list of numbers for bytes, too. They are kept as base64, as all bytes are. */
+static bool decode_bytes(struct ks_json_decoder *d, struct ks_value *out)
+{
+	size_t from = d->n_cells, n;
+	unsigned char *bytes;
+	struct ks_value item;
+	bool more_items;
+	char *text;
+
+	if (!open_container(d, ']', &more_items))
+		return false;
+	while (more_items)
+		if (!decode_byte(d, &item) || !push_value(d, &item) || !more(d, ']', &more_items))
+			return false;
+	n = d->n_cells - from;
+	bytes = ks_arena_alloc(d->scan.arena, n + 1);
+	text = ks_arena_alloc(d->scan.arena, ks_base64_length(n) + 1);
+	if (!bytes || !text)
+		return ks_json_out_of_memory(&d->scan);
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = (unsigned char)d->cells[from + i].value.integer;
+	d->n_cells = from;
+	ks_base64_encode(bytes, n, text);
+	*out = ks_value_from_str(ks_str_of(text, ks_base64_length(n)));
+	return true;
+}
+
 static bool decode_bool(struct ks_json_decoder *d, char c, struct ks_value *out)
 {
 	*out = ks_value_from_bool(c == 't');
@@ -590,6 +646,8 @@ static bool decode_typed(struct ks_json_decoder *d, uint16_t type, unsigned fiel
 		return decode_raw(d, c, out);
 	case KS_TYPE_NONE:
 		return decode_free(d, c, out);
+	case KS_TYPE_BYTES:
+		return c == '[' ? decode_bytes(d, out) : ks_json_leaf(d, type, field_flags, c, out);
 	default:
 		return ks_json_leaf(d, type, field_flags, c, out);
 	}

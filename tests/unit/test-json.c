@@ -296,6 +296,41 @@ static void test_strict_errors_come_in_order_with_paths(void **state)
 	assert_true(ks_str_is(ks_value_str(ks_value_at(&ks_schema_builtin, &v, "metadata.labels.a")), "2"));
 }
 
+/* Keys of a map are repeated within one text of it, not when the whole map is. */
+static void test_a_repeated_map_is_joined(void **state)
+{
+	struct ks_strict_errors strict = {0};
+	struct ks_value v;
+
+	assert_null(ks_test_decode(*state,
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"labels\":{\"a\":\"1\",\"b\":\"2\"},\"labels\":{\"b\":\"3\",\"c\":\"4\"}}}", &v,
+		&strict));
+	assert_string_equal(ks_test_strict(*state, &strict), "duplicate field \"metadata.labels\"");
+	assert_string_equal(ks_test_json(*state, ks_value_at(&ks_schema_builtin, &v, "metadata.labels")), "{\"a\":\"1\",\"b\":\"3\",\"c\":\"4\"}");
+}
+
+static void test_bytes_come_as_lists_too(void **state)
+{
+	static const struct {
+		const char *list, *message;
+	} bad[] = {
+		{"[\"a\"]", "json: cannot unmarshal string into Go struct field Secret.data of type uint8"},
+		{"[256]", "json: cannot unmarshal number 256 into Go struct field Secret.data of type uint8"},
+		{"[-1]", "json: cannot unmarshal number -1 into Go struct field Secret.data of type uint8"},
+		{"[1.0]", "json: cannot unmarshal number 1.0 into Go struct field Secret.data of type uint8"},
+		{"[[]]", "json: cannot unmarshal array into Go struct field Secret.data of type uint8"},
+	};
+	char json[128];
+	struct ks_value v;
+
+	assert_null(ks_test_decode(*state, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":[104,105,null],\"b\":[]}}", &v, NULL));
+	assert_string_equal(ks_test_json(*state, ks_value_at(&ks_schema_builtin, &v, "data")), "{\"a\":\"aGkA\",\"b\":\"\"}");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(json, sizeof(json), "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":%s}}", bad[i].list);
+		assert_string_equal(ks_test_decode(*state, json, &v, NULL), bad[i].message);
+	}
+}
+
 static void test_strict_errors_of_run_time_schemas(void **state)
 {
 	static const char json[] =
@@ -496,6 +531,8 @@ int main(void)
 		KS_TEST(test_depth_is_limited),
 		KS_TEST(test_strict_errors_come_in_order_with_paths),
 		KS_TEST(test_strict_errors_of_run_time_schemas),
+		KS_TEST(test_a_repeated_map_is_joined),
+		KS_TEST(test_bytes_come_as_lists_too),
 		KS_TEST(test_many_duplicates_in_a_long_map),
 		KS_TEST(test_peek_kind),
 		KS_TEST(test_floats_as_go_prints_them),
