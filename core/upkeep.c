@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/api/json.h"
+#include "core/api/time.h"
 #include "core/api/uid.h"
 #include "core/registry/flowcontrol.h"
 #include "core/registry/kit.h"
@@ -368,13 +369,9 @@ static void read_authorities(struct ks_upkeep *u)
 
 static const char *micro_time(struct look *l)
 {
-	struct timespec now;
-	struct tm tm;
+	struct ks_str now = ks_time_now_text(&l->arena, true);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	return ks_kit_path(&l->ctx, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-		tm.tm_sec, now.tv_nsec / 1000);
+	return ks_kit_path(&l->ctx, "%.*s", (int)now.n, now.p ? now.p : "");
 }
 
 /* Where other servers of the cluster reach this one. */
@@ -415,6 +412,53 @@ static void beat(struct ks_upkeep *u)
 		renew_lease(&l);
 	else
 		create_lease(&l);
+	end(&l);
+}
+
+static int64_t seconds_of(struct look *l, const char *path)
+{
+	struct ks_str text = ks_kit_text(&l->ctx, &l->tree, path);
+	const char *message;
+	struct ks_time time;
+
+	return text.n && !ks_time_parse(&l->arena, text, true, &time, &message) ? time.seconds : -1;
+}
+
+/* The Lease of a server that has not been heard of for as long as it said. */
+static bool is_left_behind(struct look *l)
+{
+	const struct ks_value *labels = ks_meta_get(l->ctx.schema, &l->tree, "labels");
+	struct ks_str identity = labels ? ks_value_str(ks_value_get_str(l->ctx.schema, labels, KS_STR_LIT("apiserver.kubernetes.io/identity"))) : (struct ks_str){0};
+	int64_t renewed = seconds_of(l, "spec.renewTime"), lasts = ks_kit_int(&l->ctx, &l->tree, "spec.leaseDurationSeconds", -1);
+
+	if (!ks_str_is(identity, "kube-apiserver"))
+		return false;
+	return renewed < 0 || lasts < 0 || renewed + lasts < (int64_t)(l->ctx.now_ms / 1000);
+}
+
+/* Servers come and go, with their hosts; the Leases of those that have gone are taken away by those that are there. */
+static void remove_left_behind(struct ks_upkeep *u)
+{
+	struct ks_cache_resource *cache;
+	struct ks_snapshot snapshot;
+	struct ks_cursor cursor;
+	struct ks_object *object;
+	struct look l;
+
+	begin(&l, u, LEASES, NULL, NULL);
+	cache = ks_cache_find(u->server->cache, l.ctx.schema->resources[l.ctx.resource].storage);
+	if (cache) {
+		ks_cache_snapshot(cache, &snapshot);
+		ks_cursor_init(&cursor, &snapshot, KS_STR_LIT("kube-system"), (struct ks_str){0});
+		while ((object = ks_cursor_next(&cursor))) {
+			if (ks_str_is(object->name, u->name) || !read_object(&l, object) || !is_left_behind(&l))
+				continue;
+			l.name = ks_arena_dup(&l.arena, object->name.p, object->name.n);
+			if (l.name)
+				ask(&l, "DELETE", target_of(&l), (struct ks_str){0});
+		}
+		ks_snapshot_release(&snapshot);
+	}
 	end(&l);
 }
 
@@ -473,6 +517,7 @@ static void look_around(struct ks_upkeep *u)
 	remove_left_overs(u, SCHEMAS);
 	remove_left_overs(u, LEVELS);
 	look_at_authorities(u);
+	remove_left_behind(u);
 }
 
 static void on_beat(struct ks_timer *timer)

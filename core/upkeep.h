@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the server sees to while it runs: flow schemas and priority levels follow the release, the authorities that
- * clients are trusted by are published, and a Lease says that this server lives. All of it goes through the whole pipeline, a look a minute (the Lease: every ten seconds);
+ * clients are trusted by are published, and a Lease says that this server lives;
+ * Leases of servers that have gone are taken away. All of it goes through the whole pipeline, a look a minute (the Lease: every ten seconds);
  * what fails is tried again at the next look.
  */
 #ifndef KS_UPKEEP_H
