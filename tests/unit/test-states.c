@@ -145,6 +145,68 @@ static void taints_of_devices_hold_since_they_are_known(void **state)
 	registry_close(&t);
 }
 
+/* What is said of an object that is new; "" when it is taken. */
+static void assert_created(const char *group, const char *resource, const char *object, const char *why)
+{
+	struct registry_test t;
+	const char *said;
+
+	registry_open(&t, group, "v1", resource);
+	said = registry_create(&t, object) ? t.status.message : "";
+	if (why ? !strstr(said, why) : *said)
+		fail_msg("wanted %s, got %s", why ? why : "nothing", said);
+	registry_close(&t);
+}
+
+#define CSR(request) "{'metadata':{'name':'c'},'spec':{'signerName':'a.b/c','usages':['any'],'request':'" request "'}}"
+
+static void requests_for_certificates_are_read(void **state)
+{
+	(void)state;
+	assert_created("certificates.k8s.io", "certificatesigningrequests", CSR("bm9uZQ=="), "PEM block type must be CERTIFICATE REQUEST");
+	/* "not a request" within a block */
+	assert_created("certificates.k8s.io", "certificatesigningrequests",
+		CSR("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KYm05MElHRWdjbVZ4ZFdWemRBPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg=="),
+		"asn1: structure error: tags don't match (16 vs {class:1 tag:14 length:111 isCompound:true})");
+	/* a sequence that holds nothing */
+	assert_created("certificates.k8s.io", "certificatesigningrequests",
+		CSR("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"), "asn1: syntax error: sequence truncated");
+	/* one whose sequence is longer than all there is */
+	assert_created("certificates.k8s.io", "certificatesigningrequests",
+		CSR("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFVQgotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"), "asn1: syntax error: data truncated");
+}
+
+#define HOOK(url) \
+	"{'metadata':{'name':'c'},'webhooks':[{'name':'a.b.c','sideEffects':'None','admissionReviewVersions':['v1'],'clientConfig':{'url':'" url "'}}]}"
+
+static void urls_of_webhooks_are_read(void **state)
+{
+	static const struct {
+		const char *object, *why;
+	} cases[] = {
+		{HOOK("https://h:80/p"), NULL},
+		{HOOK("HTTPS://[::1]:80"), NULL},
+		{HOOK("http://h"), "Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]"},
+		{HOOK(":x"), "clientConfig.url: Required value: url must be a valid URL: parse \":x\": missing protocol scheme; desired format: https://host[/path]"},
+		{HOOK("https://h:x/"), "parse \"https://h:x/\": invalid port \":x\" after host"},
+		{HOOK("https://a b"), "parse \"https://a b\": invalid character \" \" in host name"},
+		{HOOK("https://h/%zz#f"), "parse \"https://h/%zz\": invalid URL escape \"%zz\""},
+		{HOOK("1:x"), "first path segment in URL cannot contain colon"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_created("admissionregistration.k8s.io", "validatingwebhookconfigurations", cases[i].object, cases[i].why);
+}
+
+static void controllers_are_paths_of_domains(void **state)
+{
+	(void)state;
+	assert_created("networking.k8s.io", "ingressclasses", "{'metadata':{'name':'c'},'spec':{'controller':'a.b/c:d'}}", NULL);
+	assert_created("networking.k8s.io", "ingressclasses", "{'metadata':{'name':'c'},'spec':{'controller':'a.b/c d'}}",
+		"spec.controller: Invalid value: \"c d\": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +218,9 @@ int main(void)
 		cmocka_unit_test(claims_drop_sources_that_nobody_serves),
 		cmocka_unit_test(amounts_are_kept_in_thousandths),
 		cmocka_unit_test(taints_of_devices_hold_since_they_are_known),
+		cmocka_unit_test(requests_for_certificates_are_read),
+		cmocka_unit_test(urls_of_webhooks_are_read),
+		cmocka_unit_test(controllers_are_paths_of_domains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

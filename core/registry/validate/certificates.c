@@ -5,6 +5,7 @@
 #include "core/registry/validate/common.h"
 #include "core/registry/validate/kinds.h"
 #include "core/registry/validate/pem.h"
+#include "core/registry/validate/x509.h"
 
 static const char *const usages[] = {"any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
 	"decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement",
@@ -18,42 +19,64 @@ struct options {
 
 /* -- PEM ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_request(struct ks_str base64)
+/* The bytes of the next block whose base64 is sound. */
+static bool next_block(struct ks_str *rest, struct ks_pem *block, struct ks_buf *der)
 {
-	struct ks_str type, rest;
-	bool headers, good;
-	struct ks_buf pem;
-
-	ks_buf_init(&pem);
-	good = ks_bytes_of(base64, &pem);
-	rest = ks_buf_str(&pem);
-	good = good && ks_pem_next(&rest, &type, &headers) && ks_str_is(type, "CERTIFICATE REQUEST");
-	ks_buf_fini(&pem);
-	return good;
+	while (ks_pem_next(rest, block)) {
+		der->len = 0;
+		if (ks_bytes_of(block->body, der))
+			return true;
+	}
+	return false;
 }
 
-/* NULL when it is fine. */
+/* These are NULL when it is fine. */
+static const char *wrong_request(struct ks_check *c, struct ks_str base64)
+{
+	const char *wrong = "PEM block type must be CERTIFICATE REQUEST";
+	struct ks_pem block;
+	struct ks_buf pem, der;
+	struct ks_str rest;
+
+	ks_buf_init(&pem);
+	ks_buf_init(&der);
+	if (ks_bytes_of(base64, &pem)) {
+		rest = ks_buf_str(&pem);
+		if (next_block(&rest, &block, &der) && ks_str_is(block.type, "CERTIFICATE REQUEST"))
+			wrong = ks_x509_wrong_request(c, ks_buf_str(&der));
+	}
+	ks_buf_fini(&der);
+	ks_buf_fini(&pem);
+	return wrong;
+}
+
+static const char *wrong_block(struct ks_check *c, const struct ks_pem *block, struct ks_str der)
+{
+	if (!ks_str_is(block->type, "CERTIFICATE"))
+		return ks_err_detail(c, "only CERTIFICATE PEM blocks are allowed, found \"%.*s\"", (int)block->type.n, block->type.p);
+	if (block->headers)
+		return "no PEM block headers are permitted";
+	return ks_x509_wrong_certificates(der);
+}
+
 static const char *wrong_certificate(struct ks_check *c, struct ks_str base64)
 {
 	const char *wrong = NULL;
-	struct ks_str type, rest;
-	struct ks_buf pem;
+	struct ks_buf pem, der;
+	struct ks_pem block;
+	struct ks_str rest;
 	unsigned blocks = 0;
-	bool headers;
 
 	if (!base64.n)
 		return NULL;
 	ks_buf_init(&pem);
+	ks_buf_init(&der);
 	if (ks_bytes_of(base64, &pem)) {
 		rest = ks_buf_str(&pem);
-		while (!wrong && ks_pem_next(&rest, &type, &headers)) {
-			blocks++;
-			if (!ks_str_is(type, "CERTIFICATE"))
-				wrong = ks_err_detail(c, "only CERTIFICATE PEM blocks are allowed, found \"%.*s\"", (int)type.n, type.p);
-			else if (headers)
-				wrong = "no PEM block headers are permitted";
-		}
+		for (; !wrong && next_block(&rest, &block, &der); blocks++)
+			wrong = wrong_block(c, &block, ks_buf_str(&der));
 	}
+	ks_buf_fini(&der);
 	ks_buf_fini(&pem);
 	return wrong || blocks ? wrong : "must contain at least one CERTIFICATE PEM block";
 }
@@ -167,12 +190,12 @@ static void check_request(struct ks_check *c, const struct ks_value *object, con
 {
 	struct ks_path path = ks_path_root("spec"), signer = ks_path_child(&path, "signerName"), certificate = ks_path_root("status.certificate");
 	const struct ks_value *spec = KS_IN(c, object, "spec"), *state = KS_IN(c, object, "status");
-	struct ks_str request = KS_IN_TEXT(c, spec, "request"), name = KS_IN_TEXT(c, spec, "signerName");
+	struct ks_str name = KS_IN_TEXT(c, spec, "signerName");
 	int64_t seconds = KS_IN_INT(c, spec, "expirationSeconds", 600);
-	const char *wrong;
+	const char *wrong = wrong_request(c, KS_IN_TEXT(c, spec, "request"));
 
-	if (!is_request(request))
-		ks_err_invalid(c, &path, "request", KS_IN(c, spec, "request"), "PEM block type must be CERTIFICATE REQUEST");
+	if (wrong)
+		ks_err_invalid(c, &path, "request", KS_IN(c, spec, "request"), wrong);
 	check_usages(c, &path, KS_IN_LIST(c, spec, "usages"), options);
 	if (ks_str_is(name, "kubernetes.io/legacy-unknown") && !legacy_signer)
 		ks_err_invalid_text(c, &signer, NULL, name, "the legacy signerName is not allowed via this API version");

@@ -3,6 +3,7 @@
 #include "core/registry/validate/common.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 
 #include "core/api/base64.h"
 #include "core/api/gojson.h"
@@ -129,6 +130,32 @@ bool ks_check_one_of(struct ks_check *c, const struct ks_path *path, const char 
 		return true;
 	ks_err_not_supported(c, path, name, value, set);
 	return false;
+}
+
+void ks_check_domain_path(struct ks_check *c, const struct ks_path *path, struct ks_str text)
+{
+	const char *slash = text.n ? memchr(text.p, '/', text.n) : NULL;
+	struct ks_str domain = slash ? ks_str_of(text.p, (size_t)(slash - text.p)) : text;
+	struct ks_str rest = slash ? ks_str_of(slash + 1, text.n - domain.n - 1) : (struct ks_str){0};
+	struct ks_name_errors errors;
+
+	if (!text.n) {
+		ks_err_required(c, path, NULL, "");
+		return;
+	}
+	if (!domain.n || !rest.n) {
+		ks_err_invalid_text(c, path, NULL, text, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+		return;
+	}
+	if (!ks_name_check(KS_NAME_DNS1123_SUBDOMAIN, domain, &errors))
+		for (unsigned i = 0; i < errors.n; i++)
+			ks_err_invalid_text(c, path, NULL, domain, errors.text[i]);
+	for (size_t i = 0; i < rest.n; i++) {
+		if (isalnum((unsigned char)rest.p[i]) || (rest.p[i] && strchr("/-._~%!$&'()*+,;=:", rest.p[i])))
+			continue;
+		ks_err_invalid_text(c, path, NULL, rest, "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+		return;
+	}
 }
 
 bool ks_check_csi_driver_name(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value)

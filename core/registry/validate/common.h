@@ -33,6 +33,8 @@ void ks_err_forbidden_diff(struct ks_check *c, const struct ks_path *path, const
 bool ks_check_required_name(struct ks_check *c, const struct ks_path *path, const char *name, enum ks_name_form form, struct ks_str value);
 /* One of the texts, when there is one. */
 bool ks_check_one_of(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value, const char *const *set);
+/* "example.com/controller" */
+void ks_check_domain_path(struct ks_check *c, const struct ks_path *path, struct ks_str text);
 bool ks_check_csi_driver_name(struct ks_check *c, const struct ks_path *path, const char *name, struct ks_str value);
 /* A NodeSelector. */
 bool ks_check_node_selector(struct ks_check *c, const struct ks_path *path, const struct ks_value *selector);

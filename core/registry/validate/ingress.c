@@ -245,31 +245,6 @@ void ks_validate_ingress(struct ks_registry_context *ctx, const struct ks_value 
 
 /* -- classes ------------------------------------------------------------------------------------------------------ */
 
-/* "example.com/controller" */
-static void check_domain_path(struct ks_check *c, const struct ks_path *path, struct ks_str text)
-{
-	const char *slash = text.n ? memchr(text.p, '/', text.n) : NULL;
-	struct ks_name_errors errors;
-
-	if (!text.n) {
-		ks_err_required(c, path, NULL, "");
-		return;
-	}
-	if (!slash || slash == text.p || slash + 1 == text.p + text.n) {
-		ks_err_invalid_text(c, path, NULL, text, "must be a domain-prefixed path (such as \"acme.io/foo\")");
-		return;
-	}
-	if (!ks_name_check(KS_NAME_DNS1123_SUBDOMAIN, ks_str_of(text.p, (size_t)(slash - text.p)), &errors))
-		for (unsigned i = 0; i < errors.n; i++)
-			ks_err_invalid_text(c, path, NULL, ks_str_of(text.p, (size_t)(slash - text.p)), errors.text[i]);
-	for (const char *p = slash + 1; p < text.p + text.n; p++) {
-		if (*p > ' ' && *p < 0x7f && !strchr("\"#%<>?[\\]^`{|}", *p))
-			continue;
-		ks_err_invalid_text(c, path, NULL, ks_str_of(slash + 1, text.n - (size_t)(slash + 1 - text.p)), "Invalid path");
-		return;
-	}
-}
-
 static void check_class_parameters(struct ks_check *c, const struct ks_path *path, const struct ks_value *v)
 {
 	static const char *const scopes[] = {"Cluster", "Namespace", NULL};
@@ -306,6 +281,6 @@ void ks_validate_ingressclass(struct ks_registry_context *ctx, const struct ks_v
 	}
 	if (name.n > CONTROLLER_BYTES)
 		ks_err_too_long(&c, &controller, NULL, CONTROLLER_BYTES);
-	check_domain_path(&c, &controller, name);
+	ks_check_domain_path(&c, &controller, name);
 	check_class_parameters(&c, &parameters, KS_IN(&c, &spec, "parameters"));
 }

@@ -19,19 +19,10 @@ static void check_not_negative(struct ks_check *c, const struct ks_path *path, c
 /* "domain/path". */
 static void check_managed_by(struct ks_check *c, const struct ks_path *path, const struct ks_value *v)
 {
-	struct ks_str name = ks_value_str(v);
-	const char *slash = name.n ? memchr(name.p, '/', name.n) : NULL;
-	struct ks_str domain = slash ? ks_str_of(name.p, (size_t)(slash - name.p)) : name, rest = slash ? ks_str_of(slash + 1, name.n - domain.n - 1) : name;
-	struct ks_name_errors errors;
+	struct ks_path at = ks_path_child(path, "managedBy");
 
-	if (!name.n)
-		ks_err_required(c, path, "managedBy", "");
-	else if (!slash || !domain.n || !rest.n)
-		ks_err_invalid(c, path, "managedBy", v, "must be a domain-prefixed path (such as \"acme.io/foo\")");
-	else if (!ks_name_check(KS_NAME_DNS1123_SUBDOMAIN, domain, &errors))
-		for (unsigned i = 0; i < errors.n; i++)
-			ks_err_invalid_text(c, path, "managedBy", domain, errors.text[i]);
-	if (name.n > 63)
+	ks_check_domain_path(c, &at, ks_value_str(v));
+	if (ks_value_str(v).n > 63)
 		ks_err_too_long(c, path, "managedBy", 63);
 }
 

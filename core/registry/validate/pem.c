@@ -17,25 +17,30 @@ static struct ks_str next_line(struct ks_str *rest)
 	return line;
 }
 
-bool ks_pem_next(struct ks_str *rest, struct ks_str *type_r, bool *headers_r)
+bool ks_pem_next(struct ks_str *rest, struct ks_pem *block_r)
 {
 	while (rest->n) {
 		struct ks_str line = next_line(rest), ahead = *rest;
+		struct ks_pem block = {.body = ahead};
 		char end[160];
 		int n;
 
 		if (line.n < 16 || !ks_str_starts_with(line, "-----BEGIN ") || !ks_str_ends_with(line, "-----"))
 			continue;
-		*type_r = ks_str_of(line.p + 11, line.n - 16);
-		*headers_r = false;
-		n = snprintf(end, sizeof(end), "-----END %.*s-----", (int)type_r->n, type_r->p);
+		block.type = ks_str_of(line.p + 11, line.n - 16);
+		n = snprintf(end, sizeof(end), "-----END %.*s-----", (int)block.type.n, block.type.p);
 		while (n > 0 && (size_t)n < sizeof(end) && ahead.n) {
 			line = next_line(&ahead);
 			if (ks_str_is(line, end)) {
+				block.body.n = (size_t)(line.p - block.body.p);
+				*block_r = block;
 				*rest = ahead;
 				return true;
 			}
-			*headers_r |= ks_str_has(line, ":");
+			if (ks_str_has(line, ":")) {
+				block.headers = true;
+				block.body = ahead;
+			}
 		}
 	}
 	return false;

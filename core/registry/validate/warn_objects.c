@@ -188,17 +188,17 @@ struct blocks {
 static struct blocks look_for(struct ks_str base64, const char *wanted)
 {
 	struct blocks b = {.found = false};
-	struct ks_str rest, type;
+	struct ks_pem block;
+	struct ks_str rest;
 	struct ks_buf pem;
-	bool headers;
 
 	ks_buf_init(&pem);
 	if (base64.n && ks_bytes_of(base64, &pem)) {
 		rest = ks_buf_str(&pem);
-		while (!b.found && ks_pem_next(&rest, &type, &headers)) {
-			b.found = ks_str_ends_with(type, wanted);
+		while (!b.found && ks_pem_next(&rest, &block)) {
+			b.found = ks_str_ends_with(block.type, wanted);
 			b.skipped += !b.found;
-			snprintf(b.type, sizeof(b.type), "%.*s", (int)type.n, type.p);
+			snprintf(b.type, sizeof(b.type), "%.*s", (int)block.type.n, block.type.p);
 		}
 	}
 	ks_buf_fini(&pem);

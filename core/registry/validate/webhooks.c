@@ -1,6 +1,10 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Webhooks of admission. */
+#include <ctype.h>
+#include <strings.h>
+
+#include "core/api/quote.h"
 #include "core/registry/validate/admission.h"
 #include "core/registry/validate/kinds.h"
 
@@ -134,7 +138,7 @@ void ks_admission_match_conditions(struct ks_check *c, const struct ks_path *pat
 
 /* The parts of a URL; all that is there is looked at. */
 struct url {
-	struct ks_str scheme, user, host, query, fragment;
+	struct ks_str scheme, user, host, path, query, fragment;
 	bool has_user;
 };
 
@@ -150,23 +154,31 @@ static struct ks_str cut(struct ks_str *text, char at)
 	return rest;
 }
 
+static size_t scheme_of(struct ks_str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == ':')
+			return i;
+		if (!isalpha((unsigned char)text.p[i]) && (!i || (!isdigit((unsigned char)text.p[i]) && !strchr("+-.", text.p[i]))))
+			break;
+	}
+	return 0;
+}
+
 static struct url parse_url(struct ks_str text)
 {
 	struct url url = {0};
-	const char *colon;
 
 	url.fragment = cut(&text, '#');
 	url.query = cut(&text, '?');
-	colon = text.n ? memchr(text.p, ':', text.n) : NULL;
-	if (colon && colon > text.p && !memchr(text.p, '/', (size_t)(colon - text.p))) {
-		url.scheme = ks_str_of(text.p, (size_t)(colon - text.p));
-		text = ks_str_of(colon + 1, text.n - url.scheme.n - 1);
-	}
+	url.scheme = ks_str_of(text.p, scheme_of(text));
+	if (url.scheme.n)
+		text = ks_str_of(text.p + url.scheme.n + 1, text.n - url.scheme.n - 1);
 	if (ks_str_starts_with(text, "//")) {
 		const char *at;
 
 		url.host = ks_str_of(text.p + 2, text.n - 2);
-		cut(&url.host, '/');
+		text = cut(&url.host, '/');
 		at = url.host.n ? memrchr(url.host.p, '@', url.host.n) : NULL;
 		if (at) {
 			url.has_user = true;
@@ -174,14 +186,63 @@ static struct url parse_url(struct ks_str text)
 			url.host = ks_str_of(at + 1, url.host.n - url.user.n - 1);
 		}
 	}
+	url.path = text;
 	return url;
+}
+
+static const char *wrong_escape(struct ks_check *c, struct ks_str text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] == '%' && (i + 2 >= text.n || !isxdigit((unsigned char)text.p[i + 1]) || !isxdigit((unsigned char)text.p[i + 2])))
+			return ks_err_detail(c, "invalid URL escape %s", ks_quote(c->arena, ks_str_of(text.p + i, text.n - i < 3 ? text.n - i : 3)));
+	return NULL;
+}
+
+static const char *wrong_host(struct ks_check *c, struct ks_str host)
+{
+	const char *end = host.n && host.p[0] == '[' ? memrchr(host.p, ']', host.n) : NULL;
+	const char *colon = end ? end + 1 : host.n ? memrchr(host.p, ':', host.n) : NULL;
+	struct ks_str port = colon ? ks_str_of(colon, host.n - (size_t)(colon - host.p)) : (struct ks_str){0};
+
+	if (host.n && host.p[0] == '[' && !end)
+		return "missing ']' in host";
+	for (size_t i = 0; i < port.n; i++)
+		if (i ? !isdigit((unsigned char)port.p[i]) : port.p[i] != ':')
+			return ks_err_detail(c, "invalid port %s after host", ks_quote(c->arena, port));
+	for (size_t i = 0; i < host.n; i++)
+		if (!(host.p[i] & 0x80) && !isalnum((unsigned char)host.p[i]) && !strchr("!$&'()*+,;=:[]<>\"-_.~%", host.p[i]))
+			return ks_err_detail(c, "invalid character %s in host name", ks_quote(c->arena, ks_str_of(host.p + i, 1)));
+	return wrong_escape(c, host);
+}
+
+/* What Go says of a text that is no URL; NULL when it is one. */
+static const char *wrong_url(struct ks_check *c, struct ks_str text, const struct url *url)
+{
+	const char *slash = url->path.n ? memchr(url->path.p, '/', url->path.n) : NULL, *wrong;
+
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < ' ' || text.p[i] == 0x7f)
+			return "net/url: invalid control character in URL";
+	if (text.n && text.p[0] == ':')
+		return "missing protocol scheme";
+	if (!url->scheme.n && !url->host.n && url->path.n && memchr(url->path.p, ':', slash ? (size_t)(slash - url->path.p) : url->path.n))
+		return "first path segment in URL cannot contain colon";
+	wrong = wrong_host(c, url->host);
+	return wrong ? wrong : wrong_escape(c, url->path);
 }
 
 static void check_url(struct ks_check *c, const struct ks_path *path, struct ks_str text)
 {
 	struct url url = parse_url(text);
+	const char *wrong = wrong_url(c, text, &url);
 
-	if (!ks_str_is(url.scheme, "https"))
+	cut(&text, '#');
+	if (wrong) {
+		ks_err_required(c, path, NULL, ks_err_detail(c, "url must be a valid URL: parse %s: %s; desired format: https://host[/path]",
+			ks_quote(c->arena, text), wrong));
+		return;
+	}
+	if (url.scheme.n != 5 || strncasecmp(url.scheme.p, "https", 5) != 0)
 		ks_err_invalid_text(c, path, NULL, url.scheme, "'https' is the only allowed URL scheme; desired format: https://host[/path]");
 	if (!url.host.n)
 		ks_err_invalid_text(c, path, NULL, url.host, "host must be specified; desired format: https://host[/path]");
