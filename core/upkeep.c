@@ -35,7 +35,7 @@ struct look {
 	const char *name;
 	const char *manager;
 	struct ks_object *there; /* a reference, or NULL */
-	struct ks_value tree;    /* of it */
+	struct ks_value tree; /* of it */
 };
 
 /* -- requests ------------------------------------------------------------------------------------------------------- */
@@ -59,8 +59,15 @@ static void ask(struct look *l, const char *method, const char *target, struct k
 	const char *manager = l->manager ? l->manager : "kube-apiserver";
 	bool applies = !strcmp(method, "PATCH");
 	char *with_manager = ks_arena_printf(&l->arena, "%s?fieldManager=%s%s", target, manager, applies ? "&force=true" : "");
-	const struct ks_inner_request inner = {.method = method, .target = strcmp(method, "DELETE") ? with_manager : target, .body = body,
-		.content_type = applies ? "application/apply-patch+yaml" : NULL, .user = "system:apiserver", .groups = groups, .n_groups = 1, .answer = answered, .arg = l->upkeep};
+	const struct ks_inner_request inner = {.method = method,
+		.target = strcmp(method, "DELETE") ? with_manager : target,
+		.body = body,
+		.content_type = applies ? "application/apply-patch+yaml" : NULL,
+		.user = "system:apiserver",
+		.groups = groups,
+		.n_groups = 1,
+		.answer = answered,
+		.arg = l->upkeep};
 
 	atomic_fetch_add(&l->upkeep->n_open, 1);
 	if (with_manager && !ks_pipeline_inner_request(l->upkeep->server, &inner))
@@ -128,7 +135,9 @@ static void begin(struct look *l, struct ks_upkeep *u, const char *collection, c
 	clock_gettime(CLOCK_REALTIME, &now);
 	*l = (struct look){.upkeep = u, .collection = collection, .name = name, .manager = manager};
 	ks_arena_init(&l->arena, 0);
-	l->ctx = (struct ks_registry_context){.schema = u->server->schema, .arena = &l->arena, .config = u->server->config,
+	l->ctx = (struct ks_registry_context){.schema = u->server->schema,
+		.arena = &l->arena,
+		.config = u->server->config,
 		.now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000};
 	read_collection(l);
 	cache = ks_cache_find(u->server->cache, l->ctx.schema->resources[l->ctx.resource].storage);
@@ -157,7 +166,8 @@ static void revise(struct look *l, const struct ks_flow_default *o)
 	struct ks_value wanted;
 	const char *message;
 
-	if (ks_json_decode(&l->arena, l->ctx.schema, l->ctx.schema->resources[l->ctx.resource].type, 0, o->json, strlen(o->json), &wanted, NULL, &message) ||
+	if (ks_json_decode(
+		    &l->arena, l->ctx.schema, l->ctx.schema->resources[l->ctx.resource].type, 0, o->json, strlen(o->json), &wanted, NULL, &message) ||
 		!ks_registry_default(&l->ctx, &wanted) || !read_object(l, l->there))
 		return;
 	if (ks_flowcontrol_revise(&l->arena, l->ctx.schema, o->mandatory, &wanted, &l->tree) > 0)
@@ -230,15 +240,16 @@ static bool says_dangling(struct look *l, bool dangling)
 
 static void say_dangling(struct look *l, struct ks_str level, bool dangling)
 {
-	const char *message = ks_kit_path(&l->ctx, "This FlowSchema references the PriorityLevelConfiguration object named \"%.*s\" %s", (int)level.n, level.p,
-		dangling ? "but there is no such object" : "and it exists");
+	const char *message = ks_kit_path(&l->ctx, "This FlowSchema references the PriorityLevelConfiguration object named \"%.*s\" %s", (int)level.n,
+		level.p, dangling ? "but there is no such object" : "and it exists");
 	struct ks_str now = ks_time_text(&l->arena, l->ctx.now_ms);
 	struct ks_buf json;
 
 	ks_buf_init(&json);
-	ks_buf_printf(&json, "{\"apiVersion\":\"flowcontrol.apiserver.k8s.io/v1\",\"kind\":\"FlowSchema\",\"metadata\":{\"name\":\"%s\"},\"status\":"
-		"{\"conditions\":[{\"type\":\"Dangling\",\"status\":\"%s\",\"reason\":\"%s\",\"lastTransitionTime\":\"%.*s\",\"message\":", l->name,
-		dangling ? "True" : "False", dangling ? "NotFound" : "Found", (int)now.n, now.p);
+	ks_buf_printf(&json,
+		"{\"apiVersion\":\"flowcontrol.apiserver.k8s.io/v1\",\"kind\":\"FlowSchema\",\"metadata\":{\"name\":\"%s\"},\"status\":"
+		"{\"conditions\":[{\"type\":\"Dangling\",\"status\":\"%s\",\"reason\":\"%s\",\"lastTransitionTime\":\"%.*s\",\"message\":",
+		l->name, dangling ? "True" : "False", dangling ? "NotFound" : "Found", (int)now.n, now.p);
 	ks_json_encode_string(ks_str_from(message), &json);
 	ks_buf_add_str(&json, "}]}}");
 	if (!json.failed)
@@ -297,7 +308,8 @@ static void create_authorities(struct look *l)
 	struct ks_buf json;
 
 	ks_buf_init(&json);
-	ks_buf_add_str(&json, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" AUTHENTICATION
+	ks_buf_add_str(&json,
+		"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" AUTHENTICATION
 		"\",\"namespace\":\"kube-system\"},\"data\":{\"client-ca-file\":");
 	ks_json_encode_string(l->upkeep->authorities, &json);
 	ks_buf_add_str(&json, "}}");
@@ -325,8 +337,8 @@ static void add_authorities(struct look *l)
 	theirs = ks_value_str(place);
 	if (theirs.n && memmem(theirs.p, theirs.n, ours.p, ours.n))
 		return;
-	both = ks_arena_printf(&l->arena, "%.*s%s%.*s", (int)theirs.n, theirs.n ? theirs.p : "", theirs.n && theirs.p[theirs.n - 1] != '\n' ? "\n" : "",
-		(int)ours.n, ours.p);
+	both = ks_arena_printf(&l->arena, "%.*s%s%.*s", (int)theirs.n, theirs.n ? theirs.p : "",
+		theirs.n && theirs.p[theirs.n - 1] != '\n' ? "\n" : "", (int)ours.n, ours.p);
 	if (!both)
 		return;
 	*place = ks_value_from_str(ks_str_from(both));
@@ -389,10 +401,13 @@ static void create_lease(struct look *l)
 {
 	const struct ks_upkeep *u = l->upkeep;
 
-	create(l, ks_kit_path(&l->ctx, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
-		"\"namespace\":\"kube-system\",\"labels\":{\"apiserver.kubernetes.io/identity\":\"kube-apiserver\",\"kubernetes.io/hostname\":\"%s\"}%s},"
-		"\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%d,\"renewTime\":\"%s\"}}", u->name, u->host, annotations(l), u->holder,
-		LEASE_SECONDS, micro_time(l)));
+	create(l,
+		ks_kit_path(&l->ctx,
+			"{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"%s\","
+			"\"namespace\":\"kube-system\",\"labels\":{\"apiserver.kubernetes.io/identity\":\"kube-apiserver\",\"kubernetes.io/"
+			"hostname\":\"%s\"}%s},"
+			"\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%d,\"renewTime\":\"%s\"}}",
+			u->name, u->host, annotations(l), u->holder, LEASE_SECONDS, micro_time(l)));
 }
 
 static void renew_lease(struct look *l)
@@ -428,7 +443,8 @@ static int64_t seconds_of(struct look *l, const char *path)
 static bool is_left_behind(struct look *l)
 {
 	const struct ks_value *labels = ks_meta_get(l->ctx.schema, &l->tree, "labels");
-	struct ks_str identity = labels ? ks_value_str(ks_value_get_str(l->ctx.schema, labels, KS_STR_LIT("apiserver.kubernetes.io/identity"))) : (struct ks_str){0};
+	struct ks_str identity =
+		labels ? ks_value_str(ks_value_get_str(l->ctx.schema, labels, KS_STR_LIT("apiserver.kubernetes.io/identity"))) : (struct ks_str){0};
 	int64_t renewed = seconds_of(l, "spec.renewTime"), lasts = ks_kit_int(&l->ctx, &l->tree, "spec.leaseDurationSeconds", -1);
 
 	if (!ks_str_is(identity, "kube-apiserver"))

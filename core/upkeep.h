@@ -22,7 +22,7 @@ struct ks_upkeep {
 	struct ks_str authorities; /* PEM; empty: none */
 	atomic_size_t n_open; /* requests that were not answered yet */
 	struct ks_task second; /* what needs the first look's objects */
-	_Atomic bool looked;   /* the first look has been answered */
+	_Atomic bool looked; /* the first look has been answered */
 	bool started;
 };
 

@@ -23,7 +23,8 @@ static void add(struct patch *p, struct ks_view rest)
 		p->failed = 1;
 		return;
 	}
-	p->text = ks_pool_printf(p->pool, "%.*s%s{\"op\":\"add\",%.*s}", (int)p->text.n, p->text.n ? p->text.p : "", p->text.n ? "," : "", (int)rest.n, rest.p);
+	p->text = ks_pool_printf(
+		p->pool, "%.*s%s{\"op\":\"add\",%.*s}", (int)p->text.n, p->text.n ? p->text.p : "", p->text.n ? "," : "", (int)rest.n, rest.p);
 	p->failed = !p->text.p;
 }
 
@@ -94,7 +95,8 @@ static int takes_in(const struct rbac_object *role, const char *label)
 	for (size_t i = 0; i < role->n_selectors; i++) {
 		const struct rbac_selector *s = &role->selectors[i];
 
-		if (s->n == 1 && ks_view_is(s->requirements[0].key, label) && s->requirements[0].operator == RBAC_IN && s->requirements[0].values.n == 1 &&
+		if (s->n == 1 && ks_view_is(s->requirements[0].key, label) &&
+			s->requirements[0].operator== RBAC_IN && s->requirements[0].values.n == 1 &&
 			ks_view_is(s->requirements[0].values.items[0], "true"))
 			return 1;
 	}
@@ -106,11 +108,14 @@ static void add_selector(struct patch *p, const struct rbac_default *wanted, con
 	if (takes_in(there, wanted->aggregated))
 		return;
 	if (there->n_selectors)
-		add(p, ks_pool_printf(p->pool, "\"path\":\"/aggregationRule/clusterRoleSelectors/-\",\"value\":{\"matchLabels\":{\"%s\":\"true\"}}",
-			wanted->aggregated));
+		add(p,
+			ks_pool_printf(p->pool, "\"path\":\"/aggregationRule/clusterRoleSelectors/-\",\"value\":{\"matchLabels\":{\"%s\":\"true\"}}",
+				wanted->aggregated));
 	else
-		add(p, ks_pool_printf(p->pool, "\"path\":\"/aggregationRule\",\"value\":{\"clusterRoleSelectors\":[{\"matchLabels\":{\"%s\":\"true\"}}]}",
-			wanted->aggregated));
+		add(p,
+			ks_pool_printf(p->pool,
+				"\"path\":\"/aggregationRule\",\"value\":{\"clusterRoleSelectors\":[{\"matchLabels\":{\"%s\":\"true\"}}]}",
+				wanted->aggregated));
 }
 
 /* -- subjects ---------------------------------------------------------------------------------------------------- */
@@ -148,8 +153,9 @@ static void add_label(struct patch *p, struct ks_view key, struct ks_view value)
 	const char *slash = memchr(key.p, '/', key.n);
 	size_t n = slash ? (size_t)(slash - key.p) : key.n;
 
-	add(p, ks_pool_printf(p->pool, "\"path\":\"/metadata/labels/%.*s%s%.*s\",\"value\":\"%.*s\"", (int)n, key.p, slash ? "~1" : "",
-		slash ? (int)(key.n - n - 1) : 0, slash ? slash + 1 : "", (int)value.n, value.p));
+	add(p,
+		ks_pool_printf(p->pool, "\"path\":\"/metadata/labels/%.*s%s%.*s\",\"value\":\"%.*s\"", (int)n, key.p, slash ? "~1" : "",
+			slash ? (int)(key.n - n - 1) : 0, slash ? slash + 1 : "", (int)value.n, value.p));
 }
 
 /* A value that is there stays, whatever it is. */
@@ -186,7 +192,8 @@ static void add_annotation(struct patch *p, const struct rbac_object *there)
 		add(p, (struct ks_view)ks_view_lit("\"path\":\"/metadata/annotations\",\"value\":{\"" AUTOUPDATE "\":\"true\"}"));
 }
 
-enum rbac_reconcile ks_rbac_reconcile(struct ks_pool *pool, const struct rbac_default *wanted, const struct rbac_object *there, struct ks_view *patch_r)
+enum rbac_reconcile ks_rbac_reconcile(
+	struct ks_pool *pool, const struct rbac_default *wanted, const struct rbac_object *there, struct ks_view *patch_r)
 {
 	struct patch p = {.pool = pool};
 	int binds = wanted->kind == RBAC_CLUSTER_ROLE_BINDING || wanted->kind == RBAC_ROLE_BINDING;

@@ -131,8 +131,9 @@ static int shake_hands(struct ks_probe *p)
 static int send_request(struct ks_probe *p)
 {
 	char request[256];
-	int n = snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: kube-probe/1.36\r\nAccept: */*\r\nConnection: close\r\n\r\n",
-		p->path, (unsigned)p->port);
+	int n = snprintf(request, sizeof(request),
+		"GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: kube-probe/1.36\r\nAccept: */*\r\nConnection: close\r\n\r\n", p->path,
+		(unsigned)p->port);
 
 	return settle(p, gnutls_record_send(p->session, request, (size_t)n));
 }
@@ -163,7 +164,7 @@ static int connected(struct ks_probe *p)
 
 static void go_on(struct ks_probe *p)
 {
-	static int (*const steps[])(struct ks_probe *p) = {
+	static int (*const steps[])(struct ks_probe * p) = {
 		[KS_PROBE_HANDSHAKE] = shake_hands, [KS_PROBE_SEND] = send_request, [KS_PROBE_RECEIVE] = receive};
 
 	while (p->state != KS_PROBE_OVER) {

@@ -8,16 +8,16 @@
 
 /* The annotation tells operators that the spec follows the server's release. */
 #define HEAD(kind, name) \
-	"{\"apiVersion\":\"flowcontrol.apiserver.k8s.io/v1\",\"kind\":\"" kind "\",\"metadata\":{\"name\":\"" name "\",\"annotations\":{\"" KS_FLOW_AUTOUPDATE \
-	"\":\"true\"}},\"spec\":"
+	"{\"apiVersion\":\"flowcontrol.apiserver.k8s.io/v1\",\"kind\":\"" kind "\",\"metadata\":{\"name\":\"" name "\"," \
+	"\"annotations\":{\"" KS_FLOW_AUTOUPDATE "\":\"true\"}},\"spec\":"
 
 /* -- flow schemas ------------------------------------------------------------------------------------------------- */
 
 #define BY(type) "\"distinguisherMethod\":{\"type\":\"By" type "\"},"
 #define SCHEMA(name_, precedence, level, distinguisher, rules, mandatory_) \
 	{.collection = SCHEMAS, .name = name_, .mandatory = mandatory_, \
-		.json = HEAD("FlowSchema", name_) "{" distinguisher "\"matchingPrecedence\":" precedence ",\"priorityLevelConfiguration\":{\"name\":\"" level \
-						  "\"},\"rules\":[" rules "]}}"}
+		.json = HEAD("FlowSchema", name_) "{" distinguisher "\"matchingPrecedence\":" precedence "," \
+			"\"priorityLevelConfiguration\":{\"name\":\"" level "\"},\"rules\":[" rules "]}}"}
 
 #define GROUP(name) "{\"kind\":\"Group\",\"group\":{\"name\":\"" name "\"}}"
 #define USER(name) "{\"kind\":\"User\",\"user\":{\"name\":\"" name "\"}}"

@@ -49,7 +49,8 @@ static void test_time_is_given_where_a_node_needs_it(void **state)
 
 	(void)state;
 	registry_open(&t, "", "v1", "pods");
-	assert_int_equal(delete_in(&t, "{'metadata':{'name':'a','generation':3},'spec':{'nodeName':'x','terminationGracePeriodSeconds':30}}", -1), KS_DELETE_UPDATE);
+	assert_int_equal(delete_in(&t, "{'metadata':{'name':'a','generation':3},'spec':{'nodeName':'x','terminationGracePeriodSeconds':30}}", -1),
+		KS_DELETE_UPDATE);
 	assert_int_equal(number(&t, "metadata.deletionGracePeriodSeconds"), 30);
 	assert_int_equal(number(&t, "metadata.generation"), 4);
 	assert_int_equal(delete_in(&t, "{'metadata':{'name':'a'},'spec':{'nodeName':'x','terminationGracePeriodSeconds':30}}", 7), KS_DELETE_UPDATE);
@@ -172,7 +173,8 @@ static bool goes(struct registry_test *t, const char *old, const char *object)
 
 static void test_the_last_finalizer_lets_it_go(void **state)
 {
-	static const char held[] = "{'metadata':{'name':'a','finalizers':['x/y'],'deletionTimestamp':'2023-11-14T22:13:20Z','deletionGracePeriodSeconds':0}}";
+	static const char held[] =
+		"{'metadata':{'name':'a','finalizers':['x/y'],'deletionTimestamp':'2023-11-14T22:13:20Z','deletionGracePeriodSeconds':0}}";
 	static const char waits[] = "{'metadata':{'name':'a','finalizers':['x/y']," DELETING "}}";
 	struct registry_test t;
 
@@ -217,11 +219,16 @@ static void test_status_updates_leave_metadata_alone_where_kinds_say_so(void **s
 {
 	static const char old[] = "{'metadata':{'name':'a'%s,'resourceVersion':'1','labels':{'x':'old'},'annotations':{'x':'old'}}%s}";
 	static const char now[] = "{'metadata':{'name':'a'%s,'resourceVersion':'1','labels':{'x':'new'},'annotations':{'x':'new'}}%s}";
-	static const struct { const char *group, *resource, *rest, *labels, *annotations; } cases[] = {
+	static const struct {
+		const char *group, *resource, *rest, *labels, *annotations;
+	} cases[] = {
 		{"", "namespaces", ",'status':{'phase':'Active'}", "new", "new"},
-		{"resource.k8s.io", "resourceclaims", ",'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'c'}}]}}", "old", "old"},
-		{"flowcontrol.apiserver.k8s.io", "flowschemas", ",'spec':{'matchingPrecedence':1,'priorityLevelConfiguration':{'name':'p'}}", "old", "old"},
-		{"storage.k8s.io", "volumeattachments", ",'spec':{'attacher':'d','nodeName':'n','source':{'persistentVolumeName':'p'}}", "old", "old"},
+		{"resource.k8s.io", "resourceclaims", ",'spec':{'devices':{'requests':[{'name':'r','exactly':{'deviceClassName':'c'}}]}}", "old",
+			"old"},
+		{"flowcontrol.apiserver.k8s.io", "flowschemas", ",'spec':{'matchingPrecedence':1,'priorityLevelConfiguration':{'name':'p'}}", "old",
+			"old"},
+		{"storage.k8s.io", "volumeattachments", ",'spec':{'attacher':'d','nodeName':'n','source':{'persistentVolumeName':'p'}}", "old",
+			"old"},
 	};
 	struct registry_test t;
 	char before[512], after[512];
@@ -239,9 +246,11 @@ static void test_status_updates_leave_metadata_alone_where_kinds_say_so(void **s
 	}
 }
 
-#define CONTAINER(name, more) "{'name':'" name "','image':'i:1','terminationMessagePolicy':'File','imagePullPolicy':'Always','resources':{'requests':{" more "}}}"
-#define POD(containers, status) \
-	"{'metadata':{'name':'a','namespace':'n','resourceVersion':'1','generation':1},'spec':{'containers':[" containers "],'restartPolicy':'Always','dnsPolicy':'Default'," \
+#define CONTAINER(name, more) \
+	"{'name':'" name "','image':'i:1','terminationMessagePolicy':'File','imagePullPolicy':'Always','resources':{'requests':{" more "}}}"
+#define POD(containers, status)                                                                                           \
+	"{'metadata':{'name':'a','namespace':'n','resourceVersion':'1','generation':1},'spec':{'containers':[" containers \
+	"],'restartPolicy':'Always','dnsPolicy':'Default',"                                                               \
 	"'terminationGracePeriodSeconds':1},'status':{'qosClass':'Burstable'" status "}}"
 
 static void test_a_resize_changes_amounts_alone(void **state)
@@ -257,7 +266,8 @@ static void test_a_resize_changes_amounts_alone(void **state)
 	assert_non_null(strstr(t.status.message, "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize"));
 	assert_int_equal(update_part(&t, "resize", old, POD(CONTAINER("a", "'cpu':'1'"), "")), 422);
 	assert_string_equal(t.status.message, "Pod \"a\" is invalid: spec.containers: Forbidden: containers may not be added or removed on resize");
-	assert_int_equal(update_part(&t, "resize", old, POD(CONTAINER("a", "'cpu':'1'") "," CONTAINER("b", "'cpu':'1','ephemeral-storage':'1'"), "")), 422);
+	assert_int_equal(
+		update_part(&t, "resize", old, POD(CONTAINER("a", "'cpu':'1'") "," CONTAINER("b", "'cpu':'1','ephemeral-storage':'1'"), "")), 422);
 	assert_string_equal(t.status.message, "Pod \"a\" is invalid: spec: Forbidden: only cpu and memory resources are mutable");
 	registry_close(&t);
 }
@@ -265,7 +275,8 @@ static void test_a_resize_changes_amounts_alone(void **state)
 static void test_a_resize_needs_a_node_that_knows_of_it(void **state)
 {
 	static const char containers[] = CONTAINER("a", "'cpu':'1'");
-	static const char running[] = ",'containerStatuses':[{'name':'a','ready':true,'restartCount':0,'image':'i','imageID':'','state':{'running':{}}%s}]";
+	static const char running[] =
+		",'containerStatuses':[{'name':'a','ready':true,'restartCount':0,'image':'i','imageID':'','state':{'running':{}}%s}]";
 	char status[256], old[1024];
 	struct registry_test t;
 
@@ -273,11 +284,14 @@ static void test_a_resize_needs_a_node_that_knows_of_it(void **state)
 	registry_open(&t, "", "v1", "pods");
 	for (int i = 0; i < 2; i++) {
 		snprintf(status, sizeof(status), running, i ? ",'resources':{}" : "");
-		snprintf(old, sizeof(old), "{'metadata':{'name':'a','namespace':'n','resourceVersion':'1'},'spec':{'containers':[%s],'restartPolicy':'Always',"
-			"'dnsPolicy':'Default','terminationGracePeriodSeconds':1},'status':{'qosClass':'Burstable'%s}}", containers, status);
+		snprintf(old, sizeof(old),
+			"{'metadata':{'name':'a','namespace':'n','resourceVersion':'1'},'spec':{'containers':[%s],'restartPolicy':'Always',"
+			"'dnsPolicy':'Default','terminationGracePeriodSeconds':1},'status':{'qosClass':'Burstable'%s}}",
+			containers, status);
 		assert_int_equal(update_part(&t, "resize", old, POD(CONTAINER("a", "'cpu':'2'"), "")), i ? 0 : 422);
 		if (!i)
-			assert_string_equal(t.status.message, "Pod \"a\" is invalid: spec: Forbidden: Pod running on node without support for resize");
+			assert_string_equal(
+				t.status.message, "Pod \"a\" is invalid: spec: Forbidden: Pod running on node without support for resize");
 	}
 	registry_close(&t);
 }
@@ -292,14 +306,19 @@ static int64_t seen_at(struct registry_test *t, uint32_t condition)
 
 static void test_observed_generations_are_not_forgotten(void **state)
 {
-	static const char old[] = POD(CONTAINER("a", "'cpu':'1'"), ",'observedGeneration':5,'conditions':[{'type':'X','status':'True','observedGeneration':1},"
+	static const char old[] = POD(CONTAINER("a", "'cpu':'1'"),
+		",'observedGeneration':5,'conditions':[{'type':'X','status':'True','observedGeneration':1},"
 		"{'type':'Y','status':'True','observedGeneration':2},{'type':'X','status':'False','observedGeneration':3}]");
 	struct registry_test t;
 
 	(void)state;
 	registry_open(&t, "", "v1", "pods");
-	assert_int_equal(update_part(&t, "status", old, POD(CONTAINER("a", "'cpu':'1'"), ",'conditions':[{'type':'X','status':'True'},"
-		"{'type':'X','status':'True'},{'type':'Y','status':'False','observedGeneration':4},{'type':'Z','status':'True'}]")), 0);
+	assert_int_equal(
+		update_part(&t, "status", old,
+			POD(CONTAINER("a", "'cpu':'1'"),
+				",'conditions':[{'type':'X','status':'True'},"
+				"{'type':'X','status':'True'},{'type':'Y','status':'False','observedGeneration':4},{'type':'Z','status':'True'}]")),
+		0);
 	assert_int_equal(number(&t, "status.observedGeneration"), 5);
 	assert_int_equal(seen_at(&t, 0), 1);
 	assert_int_equal(seen_at(&t, 1), 3);
@@ -324,7 +343,6 @@ int main(void)
 		cmocka_unit_test(test_a_resize_needs_a_node_that_knows_of_it),
 		cmocka_unit_test(test_observed_generations_are_not_forgotten),
 	};
-
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

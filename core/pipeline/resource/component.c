@@ -73,7 +73,9 @@ static int add(struct survey *v, const char *name, bool healthy, const char *mes
 
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	ks_buf_init(&json);
-	ks_buf_printf(&json, "{\"kind\":\"ComponentStatus\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\"},\"conditions\":[{\"type\":\"Healthy\",\"status\":\"%s\"",
+	ks_buf_printf(&json,
+		"{\"kind\":\"ComponentStatus\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\"},\"conditions\":[{\"type\":\"Healthy\",\"status\":"
+		"\"%s\"",
 		name, healthy ? "True" : "False");
 	if (message[0]) {
 		ks_buf_add_str(&json, ",\"message\":");
@@ -84,7 +86,8 @@ static int add(struct survey *v, const char *name, bool healthy, const char *mes
 		ks_json_encode_string(ks_str_from(error), &json);
 	}
 	ks_buf_add_str(&json, "}]}");
-	result = json.failed ? -ENOMEM : ks_json_decode(&v->request->arena, s, s->resources[resource_of(v)].type, 0, json.data, json.len, &c->tree, NULL, &why);
+	result = json.failed ? -ENOMEM
+			     : ks_json_decode(&v->request->arena, s, s->resources[resource_of(v)].type, 0, json.data, json.len, &c->tree, NULL, &why);
 	ks_buf_fini(&json);
 	c->object = result ? NULL : ks_object_from_tree(s, resource_of(v), &c->tree);
 	if (!c->object)
@@ -239,7 +242,8 @@ static bool exists(const struct survey *v, struct ks_str name)
 
 static enum ks_stage_result refuse_watch(struct ks_request *request)
 {
-	ks_status_set(&request->status, &request->arena, 405, "MethodNotAllowed", "watch is not supported on resources of kind \"componentstatuses\"");
+	ks_status_set(
+		&request->status, &request->arena, 405, "MethodNotAllowed", "watch is not supported on resources of kind \"componentstatuses\"");
 	request->status.has_details = true;
 	request->status.kind = "componentstatuses";
 	return KS_STAGE_FAILED;

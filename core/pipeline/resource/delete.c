@@ -19,8 +19,8 @@ static int conflict(struct ks_edit *w, const char *why)
 /* Namespaces have words of their own, since upstream deletes them in code of their own. */
 static int conflict_of_namespace(struct ks_edit *w, const char *what, struct ks_str asked, struct ks_str has)
 {
-	char *why = ks_arena_printf(&w->request->arena, "Precondition failed: %s in precondition: %.*s, %s in object meta: %.*s", what, (int)asked.n, asked.p,
-		what, (int)has.n, has.p);
+	char *why = ks_arena_printf(&w->request->arena, "Precondition failed: %s in precondition: %.*s, %s in object meta: %.*s", what,
+		(int)asked.n, asked.p, what, (int)has.n, has.p);
 
 	return ks_status_conflict(&w->request->status, &w->request->arena, ks_edit_group(w), ks_edit_resource(w), w->ctx.name, why ? why : "");
 }
@@ -35,15 +35,19 @@ static int check_preconditions(struct ks_edit *w)
 	const struct ks_delete_options *o = &w->delete_options;
 	struct ks_str uid = w->current->uid, revision = ks_meta_text(w->schema, &w->old, "resourceVersion");
 
-	if (o->has_uid && !ks_str_eq(o->uid, uid))
-		return is_namespace(w) ? conflict_of_namespace(w, "UID", o->uid, uid) :
-			conflict(w, ks_arena_printf(&w->request->arena, "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The object "
-				"might have been deleted and then recreated", (int)o->uid.n, o->uid.p, (int)uid.n, uid.p));
-	if (o->has_resource_version && !ks_str_eq(o->resource_version, revision))
-		return is_namespace(w) ? conflict_of_namespace(w, "ResourceVersion", o->resource_version, revision) :
-			conflict(w, ks_arena_printf(&w->request->arena, "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "
-				"record (%.*s). The object might have been modified", (int)o->resource_version.n, o->resource_version.p, (int)revision.n,
-				revision.p));
+	if (o->has_uid && !ks_str_eq(o->uid, uid)) {
+		if (is_namespace(w))
+			return conflict_of_namespace(w, "UID", o->uid, uid);
+		return conflict(w, ks_arena_printf(&w->request->arena, "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The "
+			"object might have been deleted and then recreated", (int)o->uid.n, o->uid.p, (int)uid.n, uid.p));
+	}
+	if (o->has_resource_version && !ks_str_eq(o->resource_version, revision)) {
+		if (is_namespace(w))
+			return conflict_of_namespace(w, "ResourceVersion", o->resource_version, revision);
+		return conflict(w, ks_arena_printf(&w->request->arena, "the ResourceVersion in the precondition (%.*s) does not match the "
+			"ResourceVersion in record (%.*s). The object might have been modified", (int)o->resource_version.n, o->resource_version.p,
+			(int)revision.n, revision.p));
+	}
 	return 0;
 }
 

@@ -99,7 +99,8 @@ static void check_whole(struct ks_check *c, const struct ks_path *path, const st
 }
 
 /* All that follows goes by position. */
-static bool check_order(struct ks_check *c, const struct ks_path *path, const char *list, const struct ks_value *now, const struct ks_value *before)
+static bool check_order(
+	struct ks_check *c, const struct ks_path *path, const char *list, const struct ks_value *now, const struct ks_value *before)
 {
 	struct ks_path at = ks_path_child(path, list);
 	bool good = true;
@@ -119,7 +120,8 @@ static bool check_order(struct ks_check *c, const struct ks_path *path, const ch
 	return good;
 }
 
-static void check_list_removals(struct ks_check *c, const struct ks_path *path, const char *list, const struct ks_value *now, const struct ks_value *before)
+static void check_list_removals(
+	struct ks_check *c, const struct ks_path *path, const char *list, const struct ks_value *now, const struct ks_value *before)
 {
 	struct ks_path at = ks_path_child(path, list);
 
@@ -150,7 +152,8 @@ static void check_init_containers(struct ks_check *c, const struct ks_path *path
 
 		if (!same_but_amounts(c, container, &before->items[i]))
 			ks_err_forbidden(c, &item, NULL, "only cpu and memory resources for init or sidecar containers are mutable");
-		if (!ks_value_same(container, &before->items[i]) && !ks_str_is(TEXT(container, "restartPolicy"), "Always") && restarts_on_resize(c, container))
+		if (!ks_value_same(container, &before->items[i]) && !ks_str_is(TEXT(container, "restartPolicy"), "Always") &&
+			restarts_on_resize(c, container))
 			ks_err_forbidden(c, &item, NULL, "non-sidecar init containers with a resize policy of RestartContainer cannot be resized");
 	}
 }
@@ -171,7 +174,8 @@ static void check_containers(struct ks_check *c, const struct ks_path *path, con
 	check_init_containers(c, path, init, old_init);
 }
 
-void ks_check_pod_resize(struct ks_check *c, const struct ks_value *pod, const struct ks_value *old, const struct ks_value *spec, const struct ks_value *old_spec)
+void ks_check_pod_resize(
+	struct ks_check *c, const struct ks_value *pod, const struct ks_value *old, const struct ks_value *spec, const struct ks_value *old_spec)
 {
 	const struct ks_value *annotations = MAP(IN(old, "metadata"), "annotations");
 	struct ks_path path = ks_path_root("spec"), root = ks_path_root("");
