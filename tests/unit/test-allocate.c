@@ -615,6 +615,64 @@ static void threads_share_the_ports(void **state)
 	test_free(askers);
 }
 
+/* -- a store in trouble -- */
+
+struct question {
+	struct ks_port_wish wish;
+	bool answered;
+};
+
+static void note_answer(struct ks_port_wish *wish)
+{
+	((struct question *)wish)->answered = true;
+}
+
+static int ask_for(struct ks_ports *ports, struct ks_loop *loop, uint32_t wanted)
+{
+	struct ks_port_claim claim = {.wanted = wanted};
+	struct question q = {.wish = {.loop = loop, .claims = &claim, .n_claims = 1, .done = note_answer}};
+
+	ks_ports_ask(ports, &q.wish);
+	while (!q.answered)
+		assert_int_equal(ks_loop_turn(loop, true), 0);
+	return q.wish.result;
+}
+
+static void a_map_that_may_have_been_written_is_looked_for(void **state)
+{
+	struct ks_ports *ports = test_calloc(1, sizeof(*ports) + 16);
+	struct ks_ports *p = (struct ks_ports *)(((uintptr_t)ports + 15) / 16 * 16);
+	struct ks_loop *loop = ks_loop_new(KS_LOOP_NO_INDEX);
+	struct help_store store;
+
+	(void)state;
+	help_store_init(&store, "troubled");
+	assert_true(ks_ports_init(p, &store.store, "30000-30009"));
+	assert_int_equal(ask_for(p, loop, 30001), 0);
+	store.trouble = HELP_UNAVAILABLE;
+	assert_int_equal(ask_for(p, loop, 30002), -EIO);
+	/* Nothing was taken, and all goes on. */
+	assert_int_equal(ask_for(p, loop, 30002), 0);
+	assert_int_equal(ask_for(p, loop, 30001), -EEXIST);
+	/* Whether it was written can't be told: it is found out. */
+	store.trouble = HELP_UNCERTAIN_DONE;
+	assert_int_equal(ask_for(p, loop, 30003), 0);
+	assert_int_equal(ask_for(p, loop, 30003), -EEXIST);
+	store.trouble = HELP_UNCERTAIN_LOST;
+	assert_int_equal(ask_for(p, loop, 30004), 0);
+	assert_int_equal(ask_for(p, loop, 30010), -ERANGE);
+	/* Nobody is given anything by a map that can't be read. */
+	p->fresh = false;
+	store.read_failures = 1;
+	assert_int_equal(ask_for(p, loop, 30005), -EIO);
+	assert_int_equal(ask_for(p, loop, 30005), 0);
+	ks_ports_fini(p);
+	help_store_join(&store);
+	ks_loop_free(&loop);
+	help_store_fini(&store);
+	test_free(ports);
+}
+
 /* -- repair -- */
 
 static void repair(struct allocate_group *g, struct allocate_server *s, int looks)
@@ -731,6 +789,7 @@ int main(void)
 		cmocka_unit_test(one_of_two_gets_what_both_ask_for),
 		cmocka_unit_test(no_port_is_given_twice),
 		cmocka_unit_test(threads_share_the_ports),
+		cmocka_unit_test(a_map_that_may_have_been_written_is_looked_for),
 		cmocka_unit_test(what_a_crash_has_lost_is_put_right),
 		cmocka_unit_test(what_belongs_to_nobody_is_given_back),
 	};
