@@ -70,6 +70,14 @@ bool ks_json_unexpected(struct ks_json_scan *s, const char *where)
 	return fail(s, ks_arena_printf(s->arena, "invalid character %s %s", c, where));
 }
 
+/* The same within a word, a number or an escape: where the text ends there, Go complains of the space that it puts behind the end. */
+static bool broken(struct ks_json_scan *s, const char *where)
+{
+	if (s->p < s->end)
+		return ks_json_unexpected(s, where);
+	return fail(s, ks_arena_printf(s->arena, "invalid character ' ' %s", where));
+}
+
 bool ks_json_enter(struct ks_json_scan *s)
 {
 	if (s->depth >= KS_JSON_MAX_DEPTH)
@@ -98,7 +106,7 @@ bool ks_json_word(struct ks_json_scan *s, const char *word)
 	for (const char *w = word; *w; w++) {
 		if (s->p >= s->end || *s->p != *w) {
 			snprintf(where, sizeof(where), "in literal %s (expecting '%c')", word, *w);
-			return ks_json_unexpected(s, where);
+			return broken(s, where);
 		}
 		s->p++;
 	}
@@ -121,7 +129,7 @@ static bool fraction_and_exponent(struct ks_json_scan *s)
 	if (s->p < s->end && *s->p == '.') {
 		s->p++;
 		if (!at_digit(s))
-			return ks_json_unexpected(s, "after decimal point in numeric literal");
+			return broken(s, "after decimal point in numeric literal");
 		skip_digits(s);
 	}
 	if (s->p < s->end && (*s->p == 'e' || *s->p == 'E')) {
@@ -129,7 +137,7 @@ static bool fraction_and_exponent(struct ks_json_scan *s)
 		if (s->p < s->end && (*s->p == '+' || *s->p == '-'))
 			s->p++;
 		if (!at_digit(s))
-			return ks_json_unexpected(s, "in exponent of numeric literal");
+			return broken(s, "in exponent of numeric literal");
 		skip_digits(s);
 	}
 	return true;
@@ -144,7 +152,7 @@ bool ks_json_number(struct ks_json_scan *s, struct ks_json_number *out)
 	if (negative)
 		s->p++;
 	if (!at_digit(s))
-		return ks_json_unexpected(s, "in numeric literal");
+		return broken(s, "in numeric literal");
 	if (*s->p == '0') {
 		s->p++;
 	} else {
@@ -262,12 +270,12 @@ static bool find_end(struct ks_json_scan *s, bool *replace)
 		*replace = true;
 		s->p++;
 		if (s->p >= s->end || *s->p == '\0' || !strchr("\"\\/bfnrtu", *s->p))
-			return ks_json_unexpected(s, "in string escape code");
+			return broken(s, "in string escape code");
 		if (*s->p++ != 'u')
 			continue;
 		for (int i = 0; i < 4; i++, s->p++)
 			if (s->p >= s->end || hex_digit(*s->p) < 0)
-				return ks_json_unexpected(s, "in \\u hexadecimal character escape");
+				return broken(s, "in \\u hexadecimal character escape");
 	}
 }
 
