@@ -262,6 +262,11 @@ static void run_away(struct ks_job *job)
 	struct ks_away *away = (struct ks_away *)job;
 
 	away->result = away->run(&away->copy, away->arg);
+	/* What is wrong with a large object may be long, too. */
+	if (away->result == KS_STAGE_FAILED && !ks_request_over(&away->copy)) {
+		ks_request_respond_status(&away->copy);
+		away->result = KS_STAGE_ANSWERED;
+	}
 }
 
 static void send_answer(struct ks_request *request, struct ks_kept_answer *answer)

@@ -266,7 +266,7 @@ static bool go_on(struct ks_request *request, enum ks_stage_result result)
 	}
 	if (result == KS_STAGE_NEXT)
 		ks_status_internal(&request->status, &request->arena, "no handler has answered");
-	if (!ks_request_over(request))
+	if (!ks_request_over(request) && !request->rendering)
 		ks_request_respond_status(request);
 	return false;
 }
@@ -276,7 +276,7 @@ void ks_request_run(struct ks_request *request)
 	if (request->stage_ns == 0)
 		request->stage_ns = request->received_ns;
 	request->in_run = true;
-	if (!ks_request_over(request))
+	if (!ks_request_over(request) && !request->rendering)
 		while (go_on(request, ks_chain_stages[request->stage].run(request)))
 			;
 	request->in_run = false;

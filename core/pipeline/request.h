@@ -129,6 +129,7 @@ struct ks_request {
 	size_t warned;                   /* runes of warnings so far */
 	int body_state, body_code;
 	uint16_t code;                   /* answered with */
+	bool rendering;                  /* the answer is being made on another thread */
 	bool resume_posted, timer_started, listed, in_run, warnings_cut, counted, counted_read, drained;
 };
 

@@ -294,6 +294,45 @@ static void respond_no_form(struct ks_request *request)
 	ks_request_respond_status(request);
 }
 
+struct rendering {
+	struct ks_away *away;
+	struct ks_header *headers;
+	struct ks_piece *pieces;
+	size_t n_headers, n_pieces;
+	int code;
+};
+
+static enum ks_stage_result run_rendering(struct ks_request *copy, void *arg)
+{
+	struct rendering *r = arg;
+
+	ks_request_respond_object(copy, r->code, r->headers, r->n_headers, r->pieces, r->n_pieces);
+	return KS_STAGE_ANSWERED;
+}
+
+/* Long answers are rendered on another thread; until then the request counts as not answered. False when that can't be. */
+static bool render_elsewhere(
+	struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
+{
+	struct rendering *r = ks_arena_zalloc(&request->arena, 1, sizeof(*r));
+
+	if (!r)
+		return false;
+	*r = (struct rendering){.n_headers = n_headers, .n_pieces = n_pieces, .code = code,
+		.headers = ks_arena_alloc(&request->arena, (n_headers + 1) * sizeof(*headers)),
+		.pieces = ks_arena_alloc(&request->arena, (n_pieces + 1) * sizeof(*pieces))};
+	if (!r->headers || !r->pieces)
+		return false;
+	if (n_headers)
+		memcpy(r->headers, headers, n_headers * sizeof(*headers));
+	memcpy(r->pieces, pieces, n_pieces * sizeof(*pieces));
+	if (!ks_request_leave(request, &r->away, run_rendering, r))
+		return false;
+	request->rendering = true;
+	ks_request_start_deadline(request);
+	return true;
+}
+
 void ks_request_respond_object(
 	struct ks_request *request, int code, const struct ks_header *headers, size_t n_headers, const struct ks_piece *pieces, size_t n_pieces)
 {
@@ -310,6 +349,9 @@ void ks_request_respond_object(
 		ks_request_respond_formed(request, code, headers, n_headers, pieces, n_pieces);
 		return;
 	}
+	if (!request->copy && length_of(pieces, n_pieces) >= KS_HEAVY_BYTES / 8 &&
+		render_elsewhere(request, code, headers, n_headers, pieces, n_pieces))
+		return;
 	ks_buf_init(&joined);
 	ks_buf_init(&out);
 	rc = render(request, join(pieces, n_pieces, &joined), &out);

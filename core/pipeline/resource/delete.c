@@ -7,6 +7,8 @@
 #include "core/registry/meta.h"
 
 static enum ks_stage_result step_decide(struct ks_edit *w);
+static enum ks_stage_result step_judge(struct ks_edit *w);
+static enum ks_stage_result step_admit(struct ks_edit *w);
 static enum ks_stage_result step_mutate(struct ks_edit *w);
 static enum ks_stage_result step_validate(struct ks_edit *w);
 static enum ks_stage_result step_commit(struct ks_edit *w);
@@ -83,6 +85,11 @@ static enum ks_stage_result step_decide(struct ks_edit *w)
 		ks_edit_not_found(w, w->ctx.name);
 		return KS_STAGE_FAILED;
 	}
+	return ks_edit_compute(w, step_judge);
+}
+
+static enum ks_stage_result step_judge(struct ks_edit *w)
+{
 	if (ks_edit_decode_old(w) || check_preconditions(w))
 		return KS_STAGE_FAILED;
 	if (!ks_value_copy(&w->round, &w->old, &w->object)) {
@@ -95,14 +102,13 @@ static enum ks_stage_result step_decide(struct ks_edit *w)
 	w->revision = w->current->revision;
 	if (take_last_words(w))
 		return KS_STAGE_FAILED;
-	if (w->removal == KS_DELETE_PENDING) {
-		w->step = w->answer;
-		return KS_STAGE_NEXT;
-	}
-	if (w->admitted) {
-		w->step = step_commit;
-		return KS_STAGE_NEXT;
-	}
+	if (w->removal == KS_DELETE_PENDING)
+		return ks_edit_compute(w, w->answer);
+	return ks_edit_next(w, w->admitted ? step_commit : step_admit);
+}
+
+static enum ks_stage_result step_admit(struct ks_edit *w)
+{
 	w->admitting = true;
 	ks_admission_init(&w->admission, w->request, KS_OPERATION_DELETE, w->target, NULL);
 	w->admission.ns = w->ctx.ns;
@@ -110,8 +116,7 @@ static enum ks_stage_result step_decide(struct ks_edit *w)
 	w->admission.old = &w->old;
 	w->admission.options = ks_value_present(&w->delete_options.value) ? &w->delete_options.value : NULL;
 	w->admission.dry_run = w->delete_options.dry_run;
-	w->step = step_mutate;
-	return KS_STAGE_NEXT;
+	return ks_edit_next(w, step_mutate);
 }
 
 static enum ks_stage_result step_mutate(struct ks_edit *w)
@@ -138,8 +143,7 @@ static enum ks_stage_result step_commit(struct ks_edit *w)
 {
 	w->removed = w->removal == KS_DELETE_REMOVE;
 	w->then_remove = w->removal == KS_DELETE_UPDATE_REMOVE;
-	w->step = ks_edit_commit;
-	return KS_STAGE_NEXT;
+	return ks_edit_compute(w, ks_edit_commit);
 }
 
 /* -- the verb ----------------------------------------------------------------------------------------------------- */
@@ -214,6 +218,7 @@ static enum ks_stage_result read_request(struct ks_edit *w)
 		return KS_STAGE_FAILED;
 	w->ctx.dry_run = w->delete_options.dry_run;
 	w->answer = answer;
+	w->may_leave = !w->delete_options.ignore_read_errors;
 	w->step = w->delete_options.ignore_read_errors ? ks_corrupt_begin : ks_delete_begin;
 	return KS_STAGE_NEXT;
 }

@@ -18,7 +18,7 @@
 #include "core/pipeline/server.h"
 
 /* SLICE_ENCODED: where objects may have to be encoded first. */
-enum { SLICE_OBJECTS = 512, SLICE_ENCODED = 64, PART_BYTES = 128 * 1024, COMPRESSED_PART_BYTES = 32 * 1024, WHOLE_BYTES = 1024 * 1024, DRAINED_BYTES = 64 * 1024 };
+enum { LARGE_OBJECT = 16 * 1024, SLICE_OBJECTS = 512, SLICE_ENCODED = 64, PART_BYTES = 128 * 1024, COMPRESSED_PART_BYTES = 32 * 1024, WHOLE_BYTES = 1024 * 1024, DRAINED_BYTES = 64 * 1024 };
 
 struct list;
 typedef enum ks_stage_result (*list_step)(struct list *l);
@@ -50,6 +50,12 @@ struct list {
 
 static enum ks_stage_result step_open(struct list *l);
 static enum ks_stage_result step_gather(struct list *l);
+/* Is more made of an object than a copy of its bytes? */
+static bool is_converted(const struct list *l)
+{
+	return l->form.table || ks_list_form_measures(&l->form);
+}
+
 static enum ks_stage_result step_build(struct list *l);
 static enum ks_stage_result step_send(struct list *l);
 static void next_turn(struct list *l);
@@ -293,6 +299,8 @@ static enum ks_stage_result step_build(struct list *l)
 			return fail(l);
 		if (ks_list_form_item(&l->form, object, &l->chunk))
 			return fail(l);
+		if (budget > 1 && is_converted(l) && object->json->len >= LARGE_OBJECT)
+			budget = 0;
 	}
 	if (is_large(l) && can_stream(l)) {
 		l->step = step_send;
