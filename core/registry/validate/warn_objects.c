@@ -154,6 +154,8 @@ void ks_warn_service(struct ks_registry_context *ctx, const struct ks_value *obj
 	ks_warn_service_addresses(c, spec);
 	if (external && ks_value_count(LIST(spec, "externalIPs")))
 		ks_warn_at(c, NULL, NULL, "spec.externalIPs is ignored when spec.type is \"ExternalName\"");
+	else if (ks_value_count(LIST(spec, "externalIPs")))
+		ks_warn_at(c, NULL, NULL, "spec.externalIPs is deprecated and may no longer be implemented in some clusters");
 	if (!external && TEXT(spec, "externalName").n)
 		ks_warn_at(c, NULL, NULL, "spec.externalName is ignored when spec.type is not \"ExternalName\"");
 	if (ks_str_is(TEXT(spec, "trafficDistribution"), "PreferClose"))
