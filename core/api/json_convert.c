@@ -152,7 +152,7 @@ int ks_value_convert(struct ks_arena *arena, const struct ks_schema *s, uint16_t
 	r = -ENOMEM;
 	/* Through the text: what the decoder says of it is what a client is to read. */
 	ks_buf_init(&json);
-	ks_json_encode_ordered(s, from, &json);
+	ks_json_encode(s, from, &json);
 	copy = json.failed ? NULL : ks_arena_dup(arena, json.data, json.len);
 	if (copy)
 		r = ks_json_decode(arena, s, type, flags | KS_DECODE_BORROW, copy, json.len, out_r, strict, message_r);

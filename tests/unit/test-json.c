@@ -339,6 +339,18 @@ static void test_bytes_come_as_lists_too(void **state)
 	}
 }
 
+/* What comes from YAML or of a patch has its keys sorted before it is decoded. */
+static void test_strict_errors_of_a_tree_come_sorted(void **state)
+{
+	struct ks_value from = ks_test_free(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"b\":1,\"a\":2,\"Z\":3}"), v;
+	struct ks_strict_errors strict = {0};
+	const char *message;
+
+	assert_int_equal(ks_value_convert(*state, &ks_schema_builtin, ks_test_type(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"}"),
+		KS_DECODE_STRICT, &from, &v, &strict, &message), 0);
+	assert_string_equal(ks_test_strict(*state, &strict), "unknown field \"Z\"; unknown field \"a\"; unknown field \"b\"");
+}
+
 static void test_strict_errors_of_run_time_schemas(void **state)
 {
 	static const char json[] =
@@ -539,6 +551,7 @@ int main(void)
 		KS_TEST(test_depth_is_limited),
 		KS_TEST(test_strict_errors_come_in_order_with_paths),
 		KS_TEST(test_strict_errors_of_run_time_schemas),
+		KS_TEST(test_strict_errors_of_a_tree_come_sorted),
 		KS_TEST(test_a_repeated_map_is_joined),
 		KS_TEST(test_bytes_come_as_lists_too),
 		KS_TEST(test_many_duplicates_in_a_long_map),
