@@ -8,7 +8,6 @@
 #include "core/api/fieldset.h"
 #include "core/api/json.h"
 #include "core/api/quote.h"
-#include "core/api/typed_members.h"
 
 /* -- order ---------------------------------------------------------------------------------------------------- */
 
@@ -200,37 +199,66 @@ static int parse_element(struct ks_arena *arena, struct ks_str key, struct ks_pa
 	return result ? result : 1;
 }
 
+struct parsed {
+	struct ks_path_element element;
+	const struct ks_value *below;
+};
+
+static int by_element(const void *a, const void *b)
+{
+	return ks_path_element_compare(&((const struct parsed *)a)->element, &((const struct parsed *)b)->element);
+}
+
+/* The elements of one level, sorted: who wrote them kept no order. `*self_r`: "." is among them. */
+static int parse_elements(struct ks_arena *arena, const struct ks_value *fields, struct parsed **out_r, uint32_t *n_r, bool *self_r)
+{
+	struct parsed *out = ks_arena_alloc(arena, (fields->n + 1) * sizeof(*out));
+	uint32_t n = 0;
+
+	if (!out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fields->n; i++) {
+		int result;
+
+		if (ks_str_is(fields->members[i].key, ".")) {
+			*self_r = true;
+			continue;
+		}
+		out[n] = (struct parsed){.below = &fields->members[i].value};
+		result = parse_element(arena, fields->members[i].key, &out[n].element);
+		if (result < 0)
+			return result;
+		n += result == 1;
+	}
+	if (n > 1)
+		qsort(out, n, sizeof(*out), by_element);
+	*out_r = out;
+	*n_r = n;
+	return 0;
+}
+
 /* `*self_r`: what the fields are of is a member too, or nothing else. */
 static int parse(struct ks_arena *arena, const struct ks_value *fields, struct ks_fieldset *set, bool *self_r)
 {
-	struct ks_members members;
+	struct parsed *elements = NULL;
+	uint32_t n = 0;
+	int result;
 
 	*self_r = false;
 	if (fields->kind != KS_MAP && ks_value_present(fields))
 		return -EINVAL;
-	if (!ks_members_init(arena, fields, &members))
-		return -ENOMEM;
-	for (uint32_t i = 0; fields->kind == KS_MAP && i < fields->n; i++) {
-		const struct ks_member *field = ks_members_at(&members, i);
-		struct ks_path_element element = {0};
+	if (fields->kind == KS_MAP && (result = parse_elements(arena, fields, &elements, &n, self_r)))
+		return result;
+	for (uint32_t i = 0; i < n; i++) {
 		struct ks_fieldset_entry *entry;
 		struct ks_fieldset children = {0};
 		bool member;
-		int result;
 
-		if (ks_str_is(field->key, ".")) {
-			*self_r = true;
-			continue;
-		}
-		result = parse_element(arena, field->key, &element);
-		if (result < 0)
-			return result;
-		if (!result)
-			continue;
-		result = parse(arena, &field->value, &children, &member);
+		result = parse(arena, elements[i].below, &children, &member);
 		if (result)
 			return result;
-		if (!(entry = ks_fieldset_put(arena, set, &element)) || !ks_fieldset_union(arena, &entry->children, &children, &entry->children))
+		if (!(entry = ks_fieldset_put(arena, set, &elements[i].element)) ||
+			!ks_fieldset_union(arena, &entry->children, &children, &entry->children))
 			return -ENOMEM;
 		entry->member |= member;
 	}

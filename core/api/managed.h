@@ -38,16 +38,14 @@ struct ks_managed_op {
 struct ks_conflict {
 	const char *manager; /* as messages name it: "alpha" with subresource "status" using v1 */
 	const char *path;    /* .data.k */
-	/* private */
-	const char *identity;
-	const struct ks_path_element *elements;
-	uint32_t n, number;
 };
 
 struct ks_conflicts {
-	struct ks_conflict *items; /* by manager, then path */
+	struct ks_conflict *items; /* by manager, then path; not all of them when their texts are very long */
 	uint32_t n;
 	const char *message; /* for the whole */
+	/* private */
+	struct ks_conflict_group *groups;
 };
 
 /* After a create, update or patch made `object` out of `live` (the zero object of the type when there was none): sets

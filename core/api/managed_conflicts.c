@@ -2,111 +2,109 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Conflicts of an apply, and those that who comes from client-side apply is forgiven. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "core/api/json.h"
 #include "core/api/managed_versions.h"
 
-/* As the API limits annotations. */
-enum { MOST_ANNOTATIONS = 256 * 1024 };
+enum {
+	MOST_ANNOTATIONS = 256 * 1024, /* as the API limits them */
+	MOST_TEXT = 256 * 1024,        /* of a message: a long path in front of each conflict could make many times the configuration of it */
+};
 
 /* -- the list ------------------------------------------------------------------------------------------------- */
 
-struct adding {
+/* What one manager has. */
+struct ks_conflict_group {
+	struct ks_conflict_group *next;
+	const char *manager, *identity;
+	struct ks_fieldset set;
+};
+
+/* Kept in the order of their managers. */
+bool ks_conflicts_add(struct ks_arena *arena, struct ks_conflicts *conflicts, const struct ks_manager *manager, const struct ks_fieldset *set)
+{
+	struct ks_conflict_group *group = ks_arena_zalloc(arena, 1, sizeof(*group)), **place = &conflicts->groups;
+
+	if (!group)
+		return false;
+	group->manager = ks_manager_print(arena, manager);
+	group->identity = ks_manager_identity(arena, manager);
+	group->set = *set;
+	if (!group->manager || !group->identity)
+		return false;
+	while (*place && strcmp((*place)->identity, group->identity) <= 0)
+		place = &(*place)->next;
+	group->next = *place;
+	*place = group;
+	return true;
+}
+
+struct listing {
 	struct ks_arena *arena;
 	struct ks_conflicts *conflicts;
-	const char *manager, *identity;
-	struct ks_conflict *items;
-	uint32_t n;
+	const struct ks_conflict_group *group;
+	struct ks_buf text;
+	uint32_t total;
 	bool failed;
 };
 
 static void count(void *arg, const struct ks_path_element *path, uint32_t n)
 {
-	struct adding *adding = arg;
+	struct listing *l = arg;
 
 	(void)path;
 	(void)n;
-	adding->n++;
+	l->total++;
 }
 
-static const char *print_path(struct ks_arena *arena, const struct ks_path_element *path, uint32_t n)
+static void list(void *arg, const struct ks_path_element *path, uint32_t n)
 {
-	const char *out;
-	struct ks_buf text;
+	struct listing *l = arg;
+	struct ks_conflict *item = &l->conflicts->items[l->conflicts->n];
+	size_t before = l->text.len;
+	const char *text;
 
-	ks_buf_init(&text);
-	for (uint32_t i = 0; i < n; i++)
-		ks_path_element_print(&path[i], &text);
-	out = text.failed ? NULL : ks_arena_dup(arena, text.data, text.len);
-	ks_buf_fini(&text);
-	return out;
-}
-
-static void add(void *arg, const struct ks_path_element *path, uint32_t n)
-{
-	struct adding *adding = arg;
-	struct ks_conflict *item = &adding->items[adding->conflicts->n];
-	struct ks_path_element *elements = ks_arena_alloc(adding->arena, n * sizeof(*elements));
-
-	*item = (struct ks_conflict){.manager = adding->manager, .identity = adding->identity, .elements = elements, .n = n,
-		.number = adding->conflicts->n, .path = print_path(adding->arena, path, n)};
-	if (!elements || !item->path) {
-		adding->failed = true;
+	if (before >= MOST_TEXT)
 		return;
+	ks_buf_add_str(&l->text, "\n- ");
+	for (uint32_t i = 0; i < n; i++)
+		ks_path_element_print(&path[i], &l->text);
+	text = l->text.failed ? NULL : ks_arena_dup(l->arena, l->text.data + before + 3, l->text.len - before - 3);
+	*item = (struct ks_conflict){.manager = l->group->manager, .path = text};
+	l->failed |= !text;
+	l->conflicts->n++;
+}
+
+static bool list_all(struct listing *l)
+{
+	const struct ks_conflict_group *groups = l->conflicts->groups;
+
+	for (l->group = groups; l->group && !l->failed; l->group = l->group->next) {
+		if (l->text.len >= MOST_TEXT)
+			break;
+		ks_buf_printf(&l->text, "%cconflicts with %s:", l->group == groups ? ' ' : '\n', l->group->manager);
+		ks_fieldset_each(&l->group->set, list, l);
 	}
-	memcpy(elements, path, n * sizeof(*elements));
-	adding->conflicts->n++;
-}
-
-bool ks_conflicts_add(struct ks_arena *arena, struct ks_conflicts *conflicts, const struct ks_manager *manager, const struct ks_fieldset *set)
-{
-	struct adding adding = {.arena = arena, .conflicts = conflicts};
-
-	adding.manager = ks_manager_print(arena, manager);
-	adding.identity = ks_manager_identity(arena, manager);
-	ks_fieldset_each(set, count, &adding);
-	adding.items = ks_arena_alloc(arena, (conflicts->n + adding.n) * sizeof(*adding.items));
-	if (!adding.manager || !adding.identity || !adding.items)
-		return false;
-	if (conflicts->n)
-		memcpy(adding.items, conflicts->items, conflicts->n * sizeof(*adding.items));
-	conflicts->items = adding.items;
-	ks_fieldset_each(set, add, &adding);
-	return !adding.failed;
-}
-
-static int by_manager(const void *a, const void *b)
-{
-	const struct ks_conflict *x = a, *y = b;
-	int c = strcmp(x->identity, y->identity);
-
-	return c ? c : x->number < y->number ? -1 : x->number > y->number;
+	return !l->failed && !l->text.failed;
 }
 
 bool ks_conflicts_print(struct ks_arena *arena, struct ks_conflicts *conflicts)
 {
-	const char *before = NULL;
-	struct ks_buf text;
+	struct listing l = {.arena = arena, .conflicts = conflicts};
 
-	if (conflicts->n == 1) {
+	for (const struct ks_conflict_group *group = conflicts->groups; group; group = group->next)
+		ks_fieldset_each(&group->set, count, &l);
+	conflicts->n = 0;
+	conflicts->items = ks_arena_alloc(arena, (l.total + 1U) * sizeof(*conflicts->items));
+	if (!conflicts->items)
+		return false;
+	ks_buf_init(&l.text);
+	ks_buf_printf(&l.text, "Apply failed with %u conflicts:", l.total);
+	conflicts->message = list_all(&l) ? ks_arena_dup(arena, l.text.data, l.text.len) : NULL;
+	ks_buf_fini(&l.text);
+	if (conflicts->message && l.total == 1)
 		conflicts->message = ks_arena_printf(arena, "Apply failed with 1 conflict: conflict with %s: %s", conflicts->items[0].manager,
 			conflicts->items[0].path);
-		return conflicts->message;
-	}
-	qsort(conflicts->items, conflicts->n, sizeof(*conflicts->items), by_manager);
-	ks_buf_init(&text);
-	ks_buf_printf(&text, "Apply failed with %u conflicts:", conflicts->n);
-	for (uint32_t i = 0; i < conflicts->n; i++) {
-		const struct ks_conflict *item = &conflicts->items[i];
-
-		if (!before || strcmp(before, item->identity))
-			ks_buf_printf(&text, "%cconflicts with %s:", before ? '\n' : ' ', item->manager);
-		before = item->identity;
-		ks_buf_printf(&text, "\n- %s", item->path);
-	}
-	conflicts->message = text.failed ? NULL : ks_arena_dup(arena, text.data, text.len);
-	ks_buf_fini(&text);
 	return conflicts->message;
 }
 
@@ -144,16 +142,20 @@ static int still_applied(struct ks_arena *arena, const struct ks_managed_op *op,
 int ks_managed_forgive(struct ks_arena *arena, const struct ks_managed_op *op, const struct ks_value *live, struct ks_conflicts *conflicts)
 {
 	struct ks_fieldset allowed = {0};
+	struct ks_conflict_group **place = &conflicts->groups;
 	int known = still_applied(arena, op, live, &allowed);
-	uint32_t kept = 0;
 
 	if (known <= 0)
 		return known ? known : -EEXIST;
-	for (uint32_t i = 0; i < conflicts->n; i++)
-		if (!ks_fieldset_has(&allowed, conflicts->items[i].elements, conflicts->items[i].n))
-			conflicts->items[kept++] = conflicts->items[i];
-	conflicts->n = kept;
-	return kept ? -EEXIST : 0;
+	while (*place) {
+		if (!ks_fieldset_difference(arena, &(*place)->set, &allowed, &(*place)->set))
+			return -ENOMEM;
+		if ((*place)->set.n)
+			place = &(*place)->next;
+		else
+			*place = (*place)->next;
+	}
+	return conflicts->groups ? -EEXIST : 0;
 }
 
 static size_t size_of(const struct ks_value *annotations)

@@ -194,7 +194,7 @@ int ks_versions_take_from(struct ks_versions *v, struct ks_managers *managers, c
 		if (result)
 			return result;
 	}
-	if (conflicts && conflicts->n)
+	if (conflicts && conflicts->groups)
 		return -EEXIST;
 	for (uint32_t i = 0; i < managers->n; i++) {
 		struct ks_manager *m = &managers->items[i];

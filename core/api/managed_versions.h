@@ -49,9 +49,10 @@ int ks_managed_forgive(struct ks_arena *arena, const struct ks_managed_op *op, c
 int ks_managed_note_applied(struct ks_arena *arena, const struct ks_managed_op *op, const struct ks_value *config, struct ks_value *object)
 	__attribute__((warn_unused_result));
 
-/* One manager's set, path by path. False when out of memory. */
+/* One manager's set. False when out of memory. */
 bool ks_conflicts_add(struct ks_arena *arena, struct ks_conflicts *conflicts, const struct ks_manager *manager, const struct ks_fieldset *set)
 	__attribute__((warn_unused_result));
+/* Fills the list and the message out of the sets. False when out of memory. */
 bool ks_conflicts_print(struct ks_arena *arena, struct ks_conflicts *conflicts) __attribute__((warn_unused_result));
 
 #endif

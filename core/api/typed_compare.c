@@ -153,7 +153,6 @@ static void compare_structs(struct walk *w, const struct ks_value *l, const stru
 static void compare_maps(struct walk *w, struct ks_shape shape, const struct ks_value *l, const struct ks_value *r)
 {
 	struct ks_shape item = ks_shape_of_type(w->s, shape.type ? w->s->types[shape.type].element : 0);
-
 	struct ks_members left, right;
 
 	if (!ks_members_init(w->arena, l, &left) || !ks_members_init(w->arena, r, &right)) {
@@ -181,19 +180,15 @@ static void compare_maps(struct walk *w, struct ks_shape shape, const struct ks_
 static bool same_doubles(struct walk *w, const struct ks_value *l, const struct ks_typed_items *of_l, uint32_t place_l,
 	const struct ks_value *r, const struct ks_typed_items *of_r, uint32_t place_r)
 {
-	uint32_t at = of_r->items[place_r].first;
+	uint32_t i = of_l->items[place_l].first, j = of_r->items[place_r].first;
 
 	if (of_l->items[place_l].count != of_r->items[place_r].count)
 		return false;
-	for (uint32_t i = of_l->items[place_l].first; i < l->n; i++) {
-		if (of_l->of[i] != place_l)
-			continue;
-		while (of_r->of[at] != place_r)
-			at++;
-		if (!same(w, &l->items[i], &r->items[at++]))
-			return false;
+	while (i != KS_NO_ITEM && same(w, &l->items[i], &r->items[j])) {
+		i = of_l->next[i];
+		j = of_r->next[j];
 	}
-	return true;
+	return i == KS_NO_ITEM;
 }
 
 static const struct ks_value *first_of(const struct ks_value *list, const struct ks_typed_item *item)

@@ -41,7 +41,6 @@ static bool own_struct(struct walk *w, const struct ks_value *v, struct ks_field
 static bool own_map(struct walk *w, struct ks_shape shape, const struct ks_value *v, struct ks_fieldset *set)
 {
 	struct ks_shape item = ks_shape_of_type(w->s, shape.type ? w->s->types[shape.type].element : 0);
-
 	struct ks_members members;
 
 	if (!ks_members_init(w->arena, v, &members))

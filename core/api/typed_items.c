@@ -14,16 +14,20 @@ static int by_element(const void *a, const void *b)
 
 static void make_unique(struct ks_typed_items *all)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, last = 0;
 
 	for (uint32_t i = 0; i < all->n; i++) {
 		uint32_t index = all->items[i].first;
 
-		if (n && !ks_path_element_compare(&all->items[n - 1].element, &all->items[i].element))
+		if (n && !ks_path_element_compare(&all->items[n - 1].element, &all->items[i].element)) {
 			all->items[n - 1].count++;
-		else
+			all->next[last] = index;
+		} else {
 			all->items[n++] = all->items[i];
+		}
 		all->of[index] = n - 1;
+		all->next[index] = KS_NO_ITEM;
+		last = index;
 	}
 	all->n = n;
 }
@@ -36,7 +40,8 @@ bool ks_typed_items(struct ks_arena *arena, const struct ks_schema *s, struct ks
 
 	all.items = ks_arena_alloc(arena, (n + 1) * sizeof(*all.items));
 	all.of = ks_arena_alloc(arena, (n + 1) * sizeof(*all.of));
-	if (!all.items || !all.of)
+	all.next = ks_arena_alloc(arena, (n + 1) * sizeof(*all.next));
+	if (!all.items || !all.of || !all.next)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
 		struct ks_typed_item *item = &all.items[all.n];

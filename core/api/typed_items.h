@@ -18,6 +18,7 @@ struct ks_typed_items {
 	struct ks_typed_item *items; /* sorted, unique */
 	uint32_t n;
 	uint32_t *of;                /* for each item of the list, its place in `items`; KS_NO_ITEM without a key */
+	uint32_t *next;              /* for each item of the list with a key, the next one with the same; KS_NO_ITEM after the last */
 };
 
 /* `list` may be NULL. False when out of memory. */

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* The members of a map by key: large maps are not searched from the front. Private to typed_*.c and fieldset_text.c. */
+/* The members of a map by key: large maps are not searched from the front. Private to typed_*.c. */
 #ifndef KS_API_TYPED_MEMBERS_H
 #define KS_API_TYPED_MEMBERS_H
 

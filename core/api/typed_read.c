@@ -8,17 +8,22 @@
 #include "core/api/quote.h"
 #include "core/api/typed.h"
 
+/* Of messages. A long path in front of each could make many times the configuration of them. */
+enum { MOST_TEXT = 256 * 1024 };
+
 struct reader {
 	struct ks_arena *arena;
 	const struct ks_schema *s;
 	struct ks_buf path;     /* of what is being read */
-	struct ks_buf messages; /* one a line */
+	struct ks_buf messages; /* one a line, as many as go into MOST_TEXT */
 	uint32_t n;
 	bool failed;
 };
 
 static void complain(struct reader *r, const char *text)
 {
+	if (r->messages.len >= MOST_TEXT)
+		return;
 	ks_buf_add_str(&r->messages, r->n++ ? "\n  " : "  ");
 	if (r->path.len) {
 		ks_buf_add(&r->messages, r->path.data, r->path.len);
