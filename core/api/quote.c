@@ -72,9 +72,9 @@ static char short_escape(unsigned char c)
 }
 
 /* What Go does not print: controls, blanks beyond ASCII, format characters, surrogates and private use. Good for messages, not a Unicode table. */
-static bool prints(uint32_t r)
+bool ks_rune_prints(uint32_t r)
 {
-	if (r >= 0x80 && r < 0xa1)
+	if (r < 0x20 || (r >= 0x7f && r < 0xa1))
 		return false;
 	if (r == 0xad || (r >= 0x2000 && r <= 0x200f) || (r >= 0x2028 && r <= 0x202f) || (r >= 0x205f && r <= 0x206f) || r == 0x3000 || r == 0xfeff)
 		return false;
@@ -95,7 +95,7 @@ void ks_quote_to(struct ks_buf *out, struct ks_str text)
 			ks_buf_printf(out, "\\%c", short_escape(c));
 		else if (c < ' ' || c == 0x7f || (len == 1 && c >= 0x80))
 			ks_buf_printf(out, "\\x%02x", c);
-		else if (prints(rune))
+		else if (ks_rune_prints(rune))
 			ks_buf_add(out, text.p + i, len);
 		else
 			ks_buf_printf(out, rune < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)rune);

@@ -4,6 +4,7 @@
 #ifndef KS_API_QUOTE_H
 #define KS_API_QUOTE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/util/arena.h"
@@ -19,5 +20,7 @@ const char *ks_quote(struct ks_arena *arena, struct ks_str text) __attribute__((
 size_t ks_utf8_next(const char *p, size_t n, uint32_t *rune_r);
 /* Writes one; at most 4 bytes. */
 size_t ks_utf8_put(char *out, uint32_t rune);
+/* Letters, marks, numbers, punctuation, symbols and the plain space, as Go tells them. */
+bool ks_rune_prints(uint32_t rune);
 
 #endif

@@ -6,6 +6,9 @@
 
 #include "core/registry/registry.h"
 
+/* Bytes of the name of a field manager, as the API limits them. */
+#define KS_META_MOST_MANAGER 128
+
 /* "" when absent. */
 struct ks_str ks_meta_text(const struct ks_schema *schema, const struct ks_value *object, const char *name);
 /* `otherwise` when absent. */
@@ -24,6 +27,8 @@ struct ks_str ks_time_text(struct ks_arena *arena, uint64_t unix_ms);
 
 /* Causes for what is wrong with metadata: names are held against `names`; a path segment alone when `generic`. */
 void ks_meta_validate(struct ks_registry_context *ctx, const struct ks_value *object, bool generic, struct ks_status *status);
+/* The name of a field manager: `field` is where it stands. */
+void ks_meta_validate_manager(struct ks_status *status, struct ks_arena *arena, const char *field, struct ks_str manager);
 void ks_meta_validate_update(struct ks_registry_context *ctx, const struct ks_value *object, const struct ks_value *old, struct ks_status *status);
 /* The second look that most kinds take at finalizers. */
 void ks_meta_validate_finalizers(struct ks_registry_context *ctx, const struct ks_value *object, struct ks_status *status);

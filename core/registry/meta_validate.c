@@ -8,7 +8,7 @@
 #include "core/registry/cause.h"
 #include "core/registry/names.h"
 
-enum { ANNOTATIONS_LIMIT = 256 * 1024 };
+enum { ANNOTATIONS_LIMIT = 256 * 1024, SUBRESOURCE_LIMIT = 256, MOST_CHARACTERS = 32 };
 
 static void say_all(struct ks_registry_context *ctx, struct ks_status *status, const char *field, struct ks_str value,
 	const struct ks_name_problems *problems)
@@ -190,6 +190,68 @@ static void validate_finalizer_names(struct ks_registry_context *ctx, const stru
 			"finalizer orphan and foregroundDeletion cannot be both set");
 }
 
+/* -- managers of fields ---------------------------------------------------------------------------------------- */
+
+static bool is_manager(struct ks_str manager)
+{
+	uint32_t rune = ' ';
+
+	for (size_t i = 0; i < manager.n && ks_rune_prints(rune);)
+		i += ks_utf8_next(manager.p + i, manager.n - i, &rune);
+	return manager.n <= KS_META_MOST_MANAGER && ks_rune_prints(rune);
+}
+
+void ks_meta_validate_manager(struct ks_status *status, struct ks_arena *arena, const char *field, struct ks_str manager)
+{
+	uint32_t told = 0;
+
+	if (manager.n > KS_META_MOST_MANAGER)
+		ks_status_cause(status, arena, "FieldValueTooLong", field, "Too long: may not be more than %d bytes", KS_META_MOST_MANAGER);
+	/* Each shows the whole name. */
+	for (size_t i = 0, n; i < manager.n && told < MOST_CHARACTERS; i += n) {
+		uint32_t rune;
+		char *message;
+
+		n = ks_utf8_next(manager.p + i, manager.n - i, &rune);
+		if (ks_rune_prints(rune))
+			continue;
+		told++;
+		message = ks_arena_printf(arena, "invalid character U+%04X (at position %zu)", rune, i);
+		ks_cause_invalid(status, arena, field, manager, message ? message : "invalid character");
+	}
+}
+
+static const char *field_of_entry(struct ks_registry_context *ctx, uint32_t at, const char *name)
+{
+	const char *field = ks_arena_printf(ctx->arena, "metadata.managedFields[%u].%s", at, name);
+
+	return field ? field : "metadata.managedFields";
+}
+
+static void validate_managers(struct ks_registry_context *ctx, const struct ks_value *object, struct ks_status *status)
+{
+	const struct ks_value *list = ks_meta_get(ctx->schema, object, "managedFields");
+
+	for (uint32_t i = 0; list && list->kind == KS_LIST && i < list->n; i++) {
+		const struct ks_value *entry = &list->items[i];
+		struct ks_str operation = ks_value_str(ks_value_get(ctx->schema, entry, "operation"));
+		struct ks_str type = ks_value_str(ks_value_get(ctx->schema, entry, "fieldsType"));
+		struct ks_str manager = ks_value_str(ks_value_get(ctx->schema, entry, "manager"));
+
+		if (!ks_str_is(operation, "Apply") && !ks_str_is(operation, "Update"))
+			ks_cause_invalid(status, ctx->arena, field_of_entry(ctx, i, "operation"), operation, "must be `Apply` or `Update`");
+		if (type.n && !ks_str_is(type, "FieldsV1"))
+			ks_cause_invalid(status, ctx->arena, field_of_entry(ctx, i, "fieldsType"), type, "must be `FieldsV1`");
+		if (!is_manager(manager))
+			ks_meta_validate_manager(status, ctx->arena, field_of_entry(ctx, i, "manager"), manager);
+		if (ks_value_str(ks_value_get(ctx->schema, entry, "subresource")).n > SUBRESOURCE_LIMIT)
+			ks_status_cause(status, ctx->arena, "FieldValueTooLong", field_of_entry(ctx, i, "subresource"),
+				"Too long: may not be more than %d bytes", SUBRESOURCE_LIMIT);
+	}
+}
+
+/* -- the whole -------------------------------------------------------------------------------------------------- */
+
 void ks_meta_validate(struct ks_registry_context *ctx, const struct ks_value *object, bool generic, struct ks_status *status)
 {
 	int64_t generation = ks_meta_int(ctx->schema, object, "generation", 0);
@@ -201,6 +263,7 @@ void ks_meta_validate(struct ks_registry_context *ctx, const struct ks_value *ob
 	validate_annotations(ctx, object, status);
 	validate_owners(ctx, object, status);
 	validate_finalizer_names(ctx, object, status);
+	validate_managers(ctx, object, status);
 }
 
 void ks_meta_validate_finalizers(struct ks_registry_context *ctx, const struct ks_value *object, struct ks_status *status)
@@ -300,4 +363,5 @@ void ks_meta_validate_update(struct ks_registry_context *ctx, const struct ks_va
 	validate_labels(ctx, object, status);
 	validate_annotations(ctx, object, status);
 	validate_owners(ctx, object, status);
+	validate_managers(ctx, object, status);
 }

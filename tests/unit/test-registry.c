@@ -161,6 +161,53 @@ static void test_update_refuses_what_is_immutable(void **state)
 	registry_close(&t);
 }
 
+#define MANAGED(rest) "{'metadata':{'name':'a','managedFields':[{'apiVersion':'v1'," rest "}]}}"
+
+static void test_managers_of_fields_are_held_to_their_limits(void **state)
+{
+	static const struct {
+		const char *object, *message;
+	} bad[] = {
+		{MANAGED("'manager':'m','operation':'Make','fieldsType':'FieldsV1'"),
+			"operation: Invalid value: \"Make\": must be `Apply` or `Update`"},
+		{MANAGED("'manager':'m','operation':'Apply','fieldsType':'FieldsV2'"), "fieldsType: Invalid value: \"FieldsV2\": must be `FieldsV1`"},
+		{MANAGED("'manager':'a\\u0007','operation':'Apply'"),
+			"manager: Invalid value: \"a\\a\": invalid character U+0007 (at position 1)"},
+		{MANAGED("'manager':'a\\u00a0','operation':'Apply'"),
+			"manager: Invalid value: \"a\\u00a0\": invalid character U+00A0 (at position 1)"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct registry_test t;
+		char message[256];
+
+		registry_open(&t, "", "v1", "configmaps");
+		assert_int_equal(registry_create(&t, bad[i].object), 422);
+		snprintf(message, sizeof(message), "ConfigMap \"a\" is invalid: metadata.managedFields[0].%s", bad[i].message);
+		assert_string_equal(t.status.message, message);
+		registry_close(&t);
+	}
+}
+
+static void test_managers_of_fields_have_short_names(void **state)
+{
+	struct registry_test t;
+	char object[700], name[300];
+
+	(void)state;
+	for (int long_ = 0; long_ < 2; long_++) {
+		memset(name, 'x', sizeof(name));
+		snprintf(object, sizeof(object), MANAGED("'operation':'Update','manager':'%.*s','subresource':'%.*s'"), 128 + long_, name, 256 + long_, name);
+		registry_open(&t, "", "v1", "configmaps");
+		assert_int_equal(registry_create(&t, object), long_ ? 422 : 0);
+		if (long_)
+			assert_string_equal(t.status.message, "ConfigMap \"a\" is invalid: [metadata.managedFields[0].manager: Too long: may not be more "
+				"than 128 bytes, metadata.managedFields[0].subresource: Too long: may not be more than 256 bytes]");
+		registry_close(&t);
+	}
+}
+
 static void test_generation_counts_changes_of_spec(void **state)
 {
 	static const char old[] = "{'metadata':{'name':'a','namespace':'n','uid':'u','resourceVersion':'5','generation':3},'spec':{'replicas':1," REST "}}";
@@ -473,6 +520,8 @@ int main(void)
 		cmocka_unit_test(test_metadata_is_validated),
 		cmocka_unit_test(test_names_follow_the_rule_of_their_kind),
 		cmocka_unit_test(test_update_keeps_what_is_not_said),
+		cmocka_unit_test(test_managers_of_fields_are_held_to_their_limits),
+		cmocka_unit_test(test_managers_of_fields_have_short_names),
 		cmocka_unit_test(test_update_refuses_what_is_immutable),
 		cmocka_unit_test(test_generation_counts_changes_of_spec),
 		cmocka_unit_test(test_status_and_spec_are_written_apart),

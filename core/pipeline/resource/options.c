@@ -12,6 +12,7 @@
 #include "core/api/yaml.h"
 #include "core/pipeline/server.h"
 #include "core/registry/cause.h"
+#include "core/registry/meta.h"
 
 #define META_GROUP "meta.k8s.io"
 #define IGNORE_READ_ERRORS "ignoreStoreReadErrorWithClusterBreakingPotential"
@@ -140,23 +141,6 @@ static void parse_dry_run(struct ks_request *request, bool *dry_run_r, struct ks
 	ks_buf_fini(&all);
 }
 
-static void check_field_manager(struct ks_request *request, struct ks_str manager, struct ks_status *status)
-{
-	if (manager.n > 128)
-		ks_status_cause(status, &request->arena, "FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes");
-	for (size_t i = 0; i < manager.n;) {
-		uint32_t rune;
-		size_t len = ks_utf8_next(manager.p + i, manager.n - i, &rune);
-		char *message;
-
-		if (rune < 0x20 || (rune >= 0x7f && rune < 0xa0)) {
-			message = ks_arena_printf(&request->arena, "invalid character U+%04X (at position %zu)", rune, i);
-			ks_cause_invalid(status, &request->arena, "fieldManager", manager, message ? message : "invalid character");
-		}
-		i += len;
-	}
-}
-
 static bool parse_field_validation(struct ks_str text, enum ks_field_validation *out_r)
 {
 	if (!text.n || ks_str_is(text, "Warn"))
@@ -211,7 +195,7 @@ int ks_write_options_parse(struct ks_request *request, const char *kind, bool ap
 		ks_cause_required(status, &request->arena, "fieldManager", "is required for apply patch");
 	if (!strcmp(kind, "PatchOptions") && !apply && out_r->has_force)
 		ks_cause_forbidden(status, &request->arena, "force", "may not be specified for non-apply patch");
-	check_field_manager(request, out_r->field_manager, status);
+	ks_meta_validate_manager(status, &request->arena, "fieldManager", out_r->field_manager);
 	parse_dry_run(request, &out_r->dry_run, status);
 	if (!parse_field_validation(fields, &out_r->fields))
 		ks_cause_unsupported(status, &request->arena, "fieldValidation", fields, known);

@@ -14,30 +14,34 @@
 #include "core/registry/meta.h"
 #include "core/registry/reset_fields.h"
 
-/* As the API limits the names of managers. */
-enum { MOST_MANAGER = 128 };
-
 /* -- who ---------------------------------------------------------------------------------------------------------- */
 
-/* The first word of a User-Agent, as far as it prints: kubectl/v1.36.0 ... is kubectl. */
-static struct ks_str manager_of_agent(struct ks_str agent)
+/* What prints of the first word of a User-Agent: kubectl/v1.36.0 ... is kubectl. NULL when out of memory. */
+static struct ks_str manager_of_agent(struct ks_arena *arena, struct ks_str agent)
 {
 	const char *slash = agent.n ? memchr(agent.p, '/', agent.n) : NULL;
 	struct ks_str word = slash ? ks_str_of(agent.p, (size_t)(slash - agent.p)) : agent;
-	size_t at = 0;
+	char *out = ks_arena_alloc(arena, KS_META_MOST_MANAGER);
+	size_t n = 0;
 
-	while (at < word.n) {
+	for (size_t at = 0; out && at < word.n;) {
+		char text[4];
 		uint32_t rune;
-		size_t n = ks_utf8_next(word.p + at, word.n - at, &rune);
+		size_t size;
 
-		if (at + n > MOST_MANAGER || rune < 0x20 || (rune >= 0x7f && rune < 0xa1))
+		at += ks_utf8_next(word.p + at, word.n - at, &rune);
+		if (!ks_rune_prints(rune))
+			continue;
+		size = ks_utf8_put(text, rune);
+		if (n + size > KS_META_MOST_MANAGER)
 			break;
-		at += n;
+		memcpy(out + n, text, size);
+		n += size;
 	}
-	return ks_str_of(word.p, at);
+	return ks_str_of(out, n);
 }
 
-static struct ks_str manager_of(const struct ks_edit *w)
+static struct ks_str manager_of(struct ks_edit *w)
 {
 	struct ks_request *request = w->request;
 
@@ -46,7 +50,7 @@ static struct ks_str manager_of(const struct ks_edit *w)
 	/* What the server and its plugins write goes by the name that upstream's has. */
 	if (request->inner)
 		return KS_STR_LIT("kube-apiserver");
-	return manager_of_agent(ks_request_header(request, "user-agent"));
+	return manager_of_agent(&w->round, ks_request_header(request, "user-agent"));
 }
 
 /* -- what --------------------------------------------------------------------------------------------------------- */
@@ -111,7 +115,7 @@ static bool make_op(struct ks_edit *w, const struct ks_tracked *tracked, struct 
 		.convert_arg = w};
 	set_reset(w, op);
 	*live_r = tracked->live;
-	if (!op->now.p || !op->version.p)
+	if (!op->now.p || !op->version.p || !op->manager.p)
 		return false;
 	if (tracked->live)
 		return true;
