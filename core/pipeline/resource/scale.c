@@ -25,6 +25,11 @@ static int by_text(const void *a, const void *b)
 	return ks_str_cmp(*(const struct ks_str *)a, *(const struct ks_str *)b);
 }
 
+static int by_key(const void *a, const void *b)
+{
+	return ks_str_cmp((*(const struct ks_member *const *)a)->key, (*(const struct ks_member *const *)b)->key);
+}
+
 static void add_comma(struct ks_buf *out)
 {
 	if (out->len)
@@ -33,20 +38,20 @@ static void add_comma(struct ks_buf *out)
 
 static void add_map(struct ks_arena *arena, const struct ks_value *map, struct ks_buf *out)
 {
-	struct ks_str *keys = ks_arena_zalloc(arena, map->n + 1, sizeof(*keys));
+	const struct ks_member **sorted = ks_arena_zalloc(arena, map->n + 1U, sizeof(*sorted));
 
-	for (uint32_t i = 0; keys && i < map->n; i++)
-		keys[i] = map->members[i].key;
-	if (keys)
-		qsort(keys, map->n, sizeof(*keys), by_text);
-	for (uint32_t i = 0; keys && i < map->n; i++) {
-		struct ks_str value = {0};
+	out->failed |= !sorted;
+	for (uint32_t i = 0; sorted && i < map->n; i++)
+		sorted[i] = &map->members[i];
+	if (sorted)
+		qsort(sorted, map->n, sizeof(*sorted), by_key);
+	for (uint32_t i = 0; sorted && i < map->n; i++) {
+		struct ks_str value = ks_value_str(&sorted[i]->value);
 
-		for (uint32_t k = 0; k < map->n; k++)
-			if (ks_str_eq(map->members[k].key, keys[i]))
-				value = ks_value_str(&map->members[k].value);
 		add_comma(out);
-		ks_buf_printf(out, "%.*s=%.*s", (int)keys[i].n, keys[i].p, (int)value.n, value.p);
+		ks_buf_add(out, sorted[i]->key.p, sorted[i]->key.n);
+		ks_buf_add_char(out, '=');
+		ks_buf_add(out, value.p, value.n);
 	}
 }
 
@@ -55,8 +60,9 @@ static void add_expression(struct ks_arena *arena, const struct ks_schema *s, co
 	struct ks_str key = ks_value_str(ks_value_get(s, e, "key")), op = ks_value_str(ks_value_get(s, e, "operator"));
 	const struct ks_value *values = ks_value_get(s, e, "values");
 	uint32_t n = values && values->kind == KS_LIST ? values->n : 0;
-	struct ks_str *sorted = ks_arena_zalloc(arena, n + 1, sizeof(*sorted));
+	struct ks_str *sorted = ks_arena_zalloc(arena, n + 1U, sizeof(*sorted));
 
+	out->failed |= !sorted;
 	add_comma(out);
 	if (ks_str_is(op, "DoesNotExist"))
 		ks_buf_add_char(out, '!');
@@ -73,7 +79,7 @@ static void add_expression(struct ks_arena *arena, const struct ks_schema *s, co
 	ks_buf_add_char(out, ')');
 }
 
-/* spec.selector as text: a LabelSelector, or (replication controllers) plain labels. */
+/* spec.selector as text: a LabelSelector, or (replication controllers) plain labels. NULL when out of memory. */
 static const char *selector_text(struct ks_arena *arena, const struct ks_schema *s, const struct ks_value *object)
 {
 	const struct ks_value *selector = ks_value_at(s, object, "spec.selector");
@@ -87,10 +93,10 @@ static const char *selector_text(struct ks_arena *arena, const struct ks_schema 
 		add_map(arena, labels, &text);
 	for (uint32_t i = 0; expressions && expressions->kind == KS_LIST && i < expressions->n; i++)
 		add_expression(arena, s, &expressions->items[i], &text);
-	if (!text.failed && text.len)
+	if (!text.failed)
 		copy = ks_arena_dup(arena, text.data, text.len);
 	ks_buf_fini(&text);
-	return copy ? copy : "";
+	return copy;
 }
 
 static bool put(struct ks_arena *arena, const struct ks_schema *s, struct ks_value *v, const char *path, struct ks_value value)
@@ -110,7 +116,7 @@ static bool scale_of(struct ks_arena *arena, const struct ks_schema *s, uint16_t
 	const struct ks_value *wanted = ks_value_at(s, object, "spec.replicas"), *has = ks_value_at(s, object, "status.replicas");
 	const char *selector = selector_text(arena, s, object);
 
-	if (!ks_value_new_struct(arena, s, type, out_r) || !put(arena, s, out_r, "kind", ks_value_from_str(KS_STR_LIT("Scale"))) ||
+	if (!selector || !ks_value_new_struct(arena, s, type, out_r) || !put(arena, s, out_r, "kind", ks_value_from_str(KS_STR_LIT("Scale"))) ||
 		!put(arena, s, out_r, "apiVersion", ks_value_from_str(KS_STR_LIT("autoscaling/v1"))))
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
