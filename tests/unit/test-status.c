@@ -3,6 +3,7 @@
 #include "api-help.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "core/api/status.h"
 
@@ -29,6 +30,25 @@ static void test_not_found(void **state)
 		"\"reason\":\"NotFound\",\"details\":{\"name\":\"x\",\"group\":\"apps\",\"kind\":\"deployments\"},\"code\":404}");
 	ks_status_not_found(&status, *state, "", "pods", KS_STR_LIT("x"));
 	assert_string_equal(status.message, "pods \"x\" not found");
+}
+
+/* Each of many causes is told twice. To compare each with each would take a minute. */
+static void test_causes_are_named_once(void **state)
+{
+	enum { MANY = 100000, MOST_SECONDS = 10 };
+	static const char first[] = "Pod \"x\" is invalid: [a: 0, a: 1, a: 2, ", last[] = ", a: 99998, a: 99999]";
+	clock_t start = clock();
+	struct ks_status status;
+	size_t n;
+
+	ks_status_invalid(&status, *state, "", "Pod", KS_STR_LIT("x"));
+	for (int i = 0; i < 2 * MANY; i++)
+		ks_status_cause(&status, *state, "FieldValueInvalid", "a", "%d", i % MANY);
+	assert_int_equal(ks_status_invalid_finish(&status, *state), 422);
+	assert_true(clock() - start < (clock_t)MOST_SECONDS * CLOCKS_PER_SEC);
+	n = strlen(status.message);
+	assert_memory_equal(status.message, first, sizeof(first) - 1);
+	assert_string_equal(status.message + n - sizeof(last) + 1, last);
 }
 
 static void test_messages(void **state)
@@ -118,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		KS_TEST(test_not_found),
 		KS_TEST(test_messages),
+		KS_TEST(test_causes_are_named_once),
 		KS_TEST(test_invalid_objects),
 		KS_TEST(test_generic_answers),
 		KS_TEST(test_success),
