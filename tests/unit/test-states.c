@@ -207,6 +207,80 @@ static void controllers_are_paths_of_domains(void **state)
 		"spec.controller: Invalid value: \"c d\": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
 }
 
+#define ENDED(policy, container, code) "{'metadata':{'name':'p','namespace':'n','uid':'u','resourceVersion':'1'},'spec':{'restartPolicy':'" policy \
+	"','containers':[{'name':'c','image':'i'" container "}]},'status':{'containerStatuses':[{'name':'c','state':{" code "}}]}}"
+#define CODE(n) "'terminated':{'exitCode':" #n "}"
+#define RULE ",'restartPolicy':'Never','restartPolicyRules':[{'action':'Restart','exitCodes':{'operator':'In','values':[42]}}]"
+
+static void containers_start_again_by_their_rules(void **state)
+{
+	static const char refused[] = "status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state";
+	static const struct {
+		const char *before, *after, *why;
+	} cases[] = {
+		{ENDED("Always", "", CODE(0)), ENDED("Always", "", ""), ""},
+		{ENDED("Never", "", CODE(1)), ENDED("Never", "", ""), refused},
+		{ENDED("OnFailure", "", CODE(1)), ENDED("OnFailure", "", ""), ""},
+		{ENDED("OnFailure", "", CODE(0)), ENDED("OnFailure", "", ""), refused},
+		{ENDED("Never", ",'restartPolicy':'OnFailure'", CODE(1)), ENDED("Never", ",'restartPolicy':'OnFailure'", ""), ""},
+		{ENDED("Always", ",'restartPolicy':'Never'", CODE(1)), ENDED("Always", ",'restartPolicy':'Never'", ""), refused},
+		{ENDED("Always", RULE, CODE(42)), ENDED("Always", RULE, ""), ""},
+		{ENDED("Always", RULE, CODE(41)), ENDED("Always", RULE, ""), refused},
+	};
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "", "v1", "pods");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *said = update(&t, "status", cases[i].before, cases[i].after);
+
+		if (*cases[i].why ? !strstr(said, cases[i].why) : *said)
+			fail_msg("case %zu: wanted '%s', got %s", i, cases[i].why, said);
+	}
+	registry_close(&t);
+}
+
+#define POD(status) "{'metadata':{'name':'p','namespace':'n','uid':'u','resourceVersion':'1'},'spec':{'restartPolicy':'Always','containers':" \
+	"[{'name':'c','image':'i','resources':{'requests':{'a.b/r':'1'},'limits':{'a.b/r':'1'},'claims':[{'name':'k','request':'q'}]}}]}," \
+	"'status':{" status "}}"
+#define ALLOCATED(list) POD("'containerStatuses':[{'name':'c','image':'i','allocatedResourcesStatus':" list "}]")
+#define MAPPED(name, mappings) POD("'extendedResourceClaimStatus':{'resourceClaimName':'" name "','requestMappings':" mappings "}")
+
+static void pods_say_what_they_were_given(void **state)
+{
+	static const struct {
+		const char *after, *why;
+	} cases[] = {
+		{ALLOCATED("[{'name':'a.b/r','resources':[{'resourceID':'1','health':'Healthy'}]},{'name':'claim:k/q'}]"), NULL},
+		{ALLOCATED("[{'name':'a.b/s'}]"), "containerStatuses[0].allocatedResourcesStatus[0].name: Invalid value: \"a.b/s\": must match one of the container's resource requests"},
+		{ALLOCATED("[{'name':'claim:k'}]"), "must match one of the container's resource claims in a format"},
+		{ALLOCATED("[{'name':'a.b/r','resources':[{'resourceID':'1','health':'Ill'},{'resourceID':'2','health':'Unknown'}]}]"),
+			"allocatedResourcesStatus[0].resources[0].health: Unsupported value: \"Ill\": supported values: \"Healthy\", \"Unhealthy\", \"Unknown\""},
+		{ALLOCATED("[{'name':'a.b/r','resources':[{'resourceID':'1','health':'Healthy'},{'resourceID':'1','health':'Unknown'}]}]"),
+			"resources[1].resourceID: Duplicate value: \"1\""},
+		{POD("'ephemeralContainerStatuses':[{'name':'e','image':'i','allocatedResourcesStatus':[{'name':'a.b/r'}]}]"),
+			"status.ephemeralContainerStatuses[0].allocatedResourcesStatus: Forbidden: must not be specified in container status"},
+		{MAPPED("x", "[{'containerName':'c','resourceName':'a.b/r','requestName':'q'}]"), NULL},
+		{MAPPED("x", "[]"), "requestMappings: Required value: at least one request mapping is required"},
+		{MAPPED("", "[{'containerName':'c','resourceName':'a.b/r','requestName':'q'}]"), "resourceClaimName: Required value"},
+		{MAPPED("x", "[{'containerName':'d','resourceName':'a.b/r','requestName':'q'}]"), "requestMappings[0].containerName: Invalid value: \"d\""},
+		{MAPPED("x", "[{'containerName':'c','resourceName':'a.b/s','requestName':'q'}]"), "requestMappings[0].resourceName: Invalid value: \"a.b/s\""},
+		{MAPPED("x", "[{'containerName':'c','resourceName':'a.b/r','requestName':'Q'}]"), "extendedResourceClaimStatus.requestName: Invalid value: \"Q\""},
+		{POD("'conditions':[{'type':'Ready','status':'True','observedGeneration':-1}]"), "status.conditions[0].observedGeneration: Invalid value: -1"},
+	};
+	struct registry_test t;
+
+	(void)state;
+	registry_open(&t, "", "v1", "pods");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *said = update(&t, "status", POD(""), cases[i].after);
+
+		if (cases[i].why ? !strstr(said, cases[i].why) : *said)
+			fail_msg("wanted %s, got %s", cases[i].why ? cases[i].why : "nothing", said);
+	}
+	registry_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +295,8 @@ int main(void)
 		cmocka_unit_test(requests_for_certificates_are_read),
 		cmocka_unit_test(urls_of_webhooks_are_read),
 		cmocka_unit_test(controllers_are_paths_of_domains),
+		cmocka_unit_test(containers_start_again_by_their_rules),
+		cmocka_unit_test(pods_say_what_they_were_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,44 +85,56 @@ static void check_ips(struct ks_check *c, const struct ks_value *status)
 
 /* -- containers ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_sidecar(struct ks_check *c, const struct ks_value *spec, struct ks_str name)
+static const struct ks_value *named(struct ks_check *c, const struct ks_value *list, struct ks_str name)
 {
-	const struct ks_value *list = LIST(spec, "initContainers");
-
 	EACH(i, list)
 		if (ks_str_eq(TEXT(&list->items[i], "name"), name))
-			return ks_str_is(TEXT(&list->items[i], "restartPolicy"), "Always");
+			return &list->items[i];
+	return NULL;
+}
+
+/* Does a rule of the container start it again after it ended so? */
+static bool has_rule_for(struct ks_check *c, const struct ks_value *container, int64_t code)
+{
+	const struct ks_value *rules = LIST(container, "restartPolicyRules");
+
+	EACH(i, rules) {
+		const struct ks_value *exits = IN(&rules->items[i], "exitCodes"), *values = LIST(exits, "values");
+		bool found = false;
+
+		EACH(k, values)
+			found |= ks_value_int_or(&values->items[k], -1) == code;
+		if (exits && found == ks_str_is(TEXT(exits, "operator"), "In"))
+			return ks_str_is(TEXT(&rules->items[i], "action"), "Restart");
+	}
 	return false;
 }
 
-/* Own rules of a container say when it starts again. */
-static bool has_own_policy(struct ks_check *c, const struct ks_value *spec, const char *list_name, struct ks_str name)
+/* The policy of a container comes before that of its pod. */
+static bool starts_again(struct ks_check *c, const struct ks_value *container, struct ks_str policy, int64_t code)
 {
-	const struct ks_value *list = ks_value_get(c->schema, spec, list_name);
+	struct ks_str own = TEXT(container, "restartPolicy");
 
-	EACH(i, list)
-		if (ks_str_eq(TEXT(&list->items[i], "name"), name))
-			return IN(&list->items[i], "restartPolicy") && !ks_str_is(TEXT(&list->items[i], "restartPolicy"), "Never");
-	return false;
+	if (own.n && has_rule_for(c, container, code))
+		return true;
+	if (own.n)
+		policy = own;
+	return ks_str_is(policy, "OnFailure") ? code != 0 : !ks_str_is(policy, "Never");
 }
 
 /* What has ended for good doesn't run again. */
-static void check_transitions(struct ks_check *c, const char *field, const struct ks_value *status, const struct ks_value *old, const struct ks_value *spec,
-	struct ks_str policy, const char *containers)
+static void check_transitions(struct ks_check *c, const char *field, const struct ks_value *status, const struct ks_value *old,
+	const struct ks_value *containers, struct ks_str policy)
 {
 	const struct ks_value *now = ks_value_get(c->schema, status, field), *before = ks_value_get(c->schema, old, field);
 	struct ks_path root = ks_path_root("status"), at = ks_path_child(&root, field);
 
-	if (ks_str_is(policy, "Always"))
-		return;
 	EACH(i, before) {
 		const struct ks_value *ended = IN(IN(&before->items[i], "state"), "terminated");
 		struct ks_str name = TEXT(&before->items[i], "name");
 		struct ks_path item = ks_path_index(&at, i);
 
-		if (!ended || (INT(ended, "exitCode") && ks_str_is(policy, "OnFailure")) || is_sidecar(c, spec, name))
-			continue;
-		if (containers && has_own_policy(c, spec, containers, name))
+		if (!ended || starts_again(c, named(c, containers, name), policy, INT(ended, "exitCode")))
 			continue;
 		EACH(k, now)
 			if (ks_str_eq(TEXT(&now->items[k], "name"), name) && !IN(IN(&now->items[k], "state"), "terminated"))
@@ -184,6 +196,127 @@ static void check_users(struct ks_check *c, const char *field, const struct ks_v
 	}
 }
 
+/* -- resources ------------------------------------------------------------------------------------------------------------ */
+
+static bool asks_for(struct ks_check *c, const struct ks_value *container, struct ks_str resource)
+{
+	const struct ks_value *requests = MAP(IN(container, "resources"), "requests");
+
+	return requests && ks_value_get_str(c->schema, requests, resource);
+}
+
+/* Is it "claim:NAME" or "claim:NAME/REQUEST" of a claim of the container? */
+static bool has_claim(struct ks_check *c, const struct ks_value *container, struct ks_str text)
+{
+	const struct ks_value *claims = LIST(IN(container, "resources"), "claims");
+
+	EACH(i, claims) {
+		struct ks_str name = TEXT(&claims->items[i], "name"), request = TEXT(&claims->items[i], "request");
+		const char *whole = ks_err_detail(c, "claim:%.*s%s%.*s", (int)name.n, name.p, request.n ? "/" : "", (int)request.n, request.p);
+
+		if (ks_str_is(text, whole))
+			return true;
+	}
+	return false;
+}
+
+static void check_health(struct ks_check *c, const struct ks_path *path, const struct ks_value *list)
+{
+	static const char *const known[] = {"Healthy", "Unhealthy", "Unknown", NULL};
+	struct ks_path at = ks_path_child(path, "resources");
+	struct ks_seen seen = {.n = 0};
+
+	EACH(i, list) {
+		struct ks_path item = ks_path_index(&at, i);
+		struct ks_str id = TEXT(&list->items[i], "resourceID");
+
+		ks_check_one_of(c, &item, "health", TEXT(&list->items[i], "health"), known);
+		if (!ks_seen_add(c, &seen, id))
+			ks_err_duplicate_text(c, &item, "resourceID", id);
+	}
+}
+
+static void check_allocated(struct ks_check *c, const struct ks_path *path, const struct ks_value *list, const struct ks_value *container)
+{
+	struct ks_path at = ks_path_child(path, "allocatedResourcesStatus");
+
+	EACH(i, list) {
+		struct ks_str name = TEXT(&list->items[i], "name");
+		struct ks_path item = ks_path_index(&at, i);
+		bool claim = ks_str_starts_with(name, "claim:");
+
+		if (container && !(claim ? has_claim(c, container, name) : asks_for(c, container, name)))
+			ks_err_invalid_text(c, &item, "name", name, claim ? "must match one of the container's resource claims in a format "
+				"'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty" : "must match one of the container's resource requests");
+		check_health(c, &item, LIST(&list->items[i], "resources"));
+	}
+}
+
+static void check_all_allocated(struct ks_check *c, const char *field, const struct ks_value *status, const struct ks_value *containers)
+{
+	const struct ks_value *list = ks_value_get(c->schema, status, field);
+	struct ks_path root = ks_path_root("status"), at = ks_path_child(&root, field);
+
+	EACH(i, list) {
+		struct ks_path item = ks_path_index(&at, i);
+
+		check_allocated(c, &item, LIST(&list->items[i], "allocatedResourcesStatus"), named(c, containers, TEXT(&list->items[i], "name")));
+	}
+}
+
+static void check_none_allocated(struct ks_check *c, const struct ks_value *list)
+{
+	struct ks_path at = ks_path_root("status.ephemeralContainerStatuses");
+
+	EACH(i, list) {
+		struct ks_path item = ks_path_index(&at, i);
+
+		if (ks_value_count(LIST(&list->items[i], "allocatedResourcesStatus")))
+			ks_err_forbidden(c, &item, "allocatedResourcesStatus", "must not be specified in container status");
+	}
+}
+
+static void check_mapping(struct ks_check *c, const struct ks_path *path, const struct ks_path *item, const struct ks_value *v, const struct ks_value *spec)
+{
+	struct ks_str name = TEXT(v, "containerName"), resource = TEXT(v, "resourceName");
+	const struct ks_value *container = named(c, LIST(spec, "containers"), name);
+
+	if (!container)
+		container = named(c, LIST(spec, "initContainers"), name);
+	if (!container)
+		ks_err_invalid_text(c, item, "containerName", name, "must match the name of an entry in spec.initContainers.name or spec.containers.name");
+	else if (!asks_for(c, container, resource))
+		ks_err_invalid_text(c, item, "resourceName", resource, "must match the extended resource name of an entry in "
+			"spec.initContainers.resources.requests or spec.containers.resources.requests");
+	ks_check_name(c, path, "requestName", KS_NAME_DNS1123_LABEL, TEXT(v, "requestName"));
+}
+
+/* The claim that stands for extended resources. */
+static void check_extended_claim(struct ks_check *c, const struct ks_value *v, const struct ks_value *spec)
+{
+	static const char *const parts[] = {"containerName", "resourceName", "requestName"};
+	struct ks_path path = ks_path_root("status.extendedResourceClaimStatus"), at = ks_path_child(&path, "requestMappings");
+	const struct ks_value *list = LIST(v, "requestMappings");
+
+	if (!v)
+		return;
+	if (!ks_value_count(list))
+		ks_err_required(c, &at, NULL, "at least one request mapping is required");
+	EACH(i, list) {
+		struct ks_path item = ks_path_index(&at, i);
+		bool seen = false;
+
+		check_mapping(c, &path, &item, &list->items[i], spec);
+		for (uint32_t k = 0; k < i && !seen; k++)
+			seen = ks_value_same(&list->items[i], &list->items[k]);
+		for (size_t k = 0; seen && k < 3; k++)
+			ks_err_duplicate_text(c, &item, parts[k], ks_value_str(ks_value_get(c->schema, &list->items[i], parts[k])));
+	}
+	ks_check_required_name(c, &path, "resourceClaimName", KS_NAME_DNS1123_SUBDOMAIN, TEXT(v, "resourceClaimName"));
+}
+
+/* -- all of it ------------------------------------------------------------------------------------------------------------ */
+
 static void check_conditions(struct ks_check *c, const struct ks_value *list)
 {
 	static const char *const known[] = {"PodScheduled", "Ready", "Initialized", NULL};
@@ -191,7 +324,10 @@ static void check_conditions(struct ks_check *c, const struct ks_value *list)
 
 	EACH(i, list) {
 		struct ks_path item = ks_path_index(&at, i);
+		int64_t generation = INT(&list->items[i], "observedGeneration");
 
+		if (generation < 0)
+			ks_err_invalid_int(c, &item, "observedGeneration", generation, "must be a non-negative integer");
 		if (!ks_str_in(TEXT(&list->items[i], "type"), known))
 			ks_check_name(c, &item, "Type", KS_NAME_LABEL_KEY, TEXT(&list->items[i], "type"));
 	}
@@ -210,11 +346,15 @@ void ks_check_pod_status(struct ks_check *c, const struct ks_value *pod, const s
 	if (node.n && !ks_str_eq(node, TEXT(&before, "nominatedNodeName")))
 		ks_check_name(c, &path, "nominatedNodeName", KS_NAME_DNS1123_SUBDOMAIN, node);
 	ks_check_immutable(c, &path, "qosClass", IN(&status, "qosClass"), IN(&before, "qosClass"));
-	check_transitions(c, "containerStatuses", &status, &before, &spec, policy, "containers");
-	check_transitions(c, "initContainerStatuses", &status, &before, &spec, policy, "initContainers");
-	check_transitions(c, "ephemeralContainerStatuses", &status, &before, &spec, KS_STR_LIT("Never"), NULL);
+	check_transitions(c, "containerStatuses", &status, &before, LIST(&spec, "containers"), policy);
+	check_transitions(c, "initContainerStatuses", &status, &before, LIST(&spec, "initContainers"), policy);
+	check_transitions(c, "ephemeralContainerStatuses", &status, &before, NULL, KS_STR_LIT("Never"));
 	check_claim_statuses(c, &status, &spec);
+	check_extended_claim(c, IN(&status, "extendedResourceClaimStatus"), &spec);
 	check_ips(c, &status);
 	for (size_t i = 0; i < 3; i++)
 		check_users(c, lists[i], &status, ks_str_is(TEXT(IN(&spec, "os"), "name"), "windows"));
+	check_all_allocated(c, "containerStatuses", &status, LIST(&spec, "containers"));
+	check_all_allocated(c, "initContainerStatuses", &status, LIST(&spec, "initContainers"));
+	check_none_allocated(c, LIST(&status, "ephemeralContainerStatuses"));
 }
