@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /* Conflicts of an apply, and those that who comes from client-side apply is forgiven. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "core/api/json.h"
 #include "core/api/managed_versions.h"
@@ -20,10 +21,9 @@ struct ks_conflict_group {
 	struct ks_fieldset set;
 };
 
-/* Kept in the order of their managers. */
 bool ks_conflicts_add(struct ks_arena *arena, struct ks_conflicts *conflicts, const struct ks_manager *manager, const struct ks_fieldset *set)
 {
-	struct ks_conflict_group *group = ks_arena_zalloc(arena, 1, sizeof(*group)), **place = &conflicts->groups;
+	struct ks_conflict_group *group = ks_arena_zalloc(arena, 1, sizeof(*group));
 
 	if (!group)
 		return false;
@@ -32,10 +32,33 @@ bool ks_conflicts_add(struct ks_arena *arena, struct ks_conflicts *conflicts, co
 	group->set = *set;
 	if (!group->manager || !group->identity)
 		return false;
-	while (*place && strcmp((*place)->identity, group->identity) <= 0)
-		place = &(*place)->next;
-	group->next = *place;
-	*place = group;
+	group->next = conflicts->groups;
+	conflicts->groups = group;
+	return true;
+}
+
+static int by_identity(const void *a, const void *b)
+{
+	return strcmp((*(const struct ks_conflict_group *const *)a)->identity, (*(const struct ks_conflict_group *const *)b)->identity);
+}
+
+static bool sort(struct ks_arena *arena, struct ks_conflicts *conflicts)
+{
+	struct ks_conflict_group **sorted, *group;
+	size_t n = 0;
+
+	for (group = conflicts->groups; group; group = group->next)
+		n++;
+	sorted = ks_arena_zalloc(arena, n + 1, sizeof(*sorted));
+	if (!sorted)
+		return false;
+	n = 0;
+	for (group = conflicts->groups; group; group = group->next)
+		sorted[n++] = group;
+	qsort(sorted, n, sizeof(*sorted), by_identity);
+	for (size_t i = 0; i < n; i++)
+		sorted[i]->next = sorted[i + 1];
+	conflicts->groups = sorted[0];
 	return true;
 }
 
@@ -92,6 +115,8 @@ bool ks_conflicts_print(struct ks_arena *arena, struct ks_conflicts *conflicts)
 {
 	struct listing l = {.arena = arena, .conflicts = conflicts};
 
+	if (!sort(arena, conflicts))
+		return false;
 	for (const struct ks_conflict_group *group = conflicts->groups; group; group = group->next)
 		ks_fieldset_each(&group->set, count, &l);
 	conflicts->n = 0;

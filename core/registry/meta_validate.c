@@ -8,7 +8,9 @@
 #include "core/registry/cause.h"
 #include "core/registry/names.h"
 
-enum { ANNOTATIONS_LIMIT = 256 * 1024, SUBRESOURCE_LIMIT = 256, MOST_CHARACTERS = 32 };
+enum { ANNOTATIONS_LIMIT = 256 * 1024, SUBRESOURCE_LIMIT = 256 };
+/* Of what is wrong with the names of managers this much is told: a name can have many characters, and an object many names. */
+enum { MOST_CHARACTERS = 16, MOST_MANAGERS = 32 };
 
 static void say_all(struct ks_registry_context *ctx, struct ks_status *status, const char *field, struct ks_str value,
 	const struct ks_name_problems *problems)
@@ -231,8 +233,9 @@ static const char *field_of_entry(struct ks_registry_context *ctx, uint32_t at, 
 static void validate_managers(struct ks_registry_context *ctx, const struct ks_value *object, struct ks_status *status)
 {
 	const struct ks_value *list = ks_meta_get(ctx->schema, object, "managedFields");
+	uint32_t bad = 0;
 
-	for (uint32_t i = 0; list && list->kind == KS_LIST && i < list->n; i++) {
+	for (uint32_t i = 0; list && list->kind == KS_LIST && i < list->n && bad < MOST_MANAGERS; i++) {
 		const struct ks_value *entry = &list->items[i];
 		struct ks_str operation = ks_value_str(ks_value_get(ctx->schema, entry, "operation"));
 		struct ks_str type = ks_value_str(ks_value_get(ctx->schema, entry, "fieldsType"));
@@ -242,7 +245,7 @@ static void validate_managers(struct ks_registry_context *ctx, const struct ks_v
 			ks_cause_invalid(status, ctx->arena, field_of_entry(ctx, i, "operation"), operation, "must be `Apply` or `Update`");
 		if (type.n && !ks_str_is(type, "FieldsV1"))
 			ks_cause_invalid(status, ctx->arena, field_of_entry(ctx, i, "fieldsType"), type, "must be `FieldsV1`");
-		if (!is_manager(manager))
+		if (!is_manager(manager) && ++bad)
 			ks_meta_validate_manager(status, ctx->arena, field_of_entry(ctx, i, "manager"), manager);
 		if (ks_value_str(ks_value_get(ctx->schema, entry, "subresource")).n > SUBRESOURCE_LIMIT)
 			ks_status_cause(status, ctx->arena, "FieldValueTooLong", field_of_entry(ctx, i, "subresource"),

@@ -19,6 +19,10 @@ static const char schema_text[] =
 /* Of a processor: many times what it takes, and far less than the square of MANY does. */
 enum { MANY = 150000, MOST_SECONDS = 10, MOST_MESSAGE = 1 << 20, LONG = 100000 };
 
+/* The rest of an entry that has .labels.k. */
+#define FIELDS \
+	"\"operation\":\"Apply\",\"apiVersion\":\"example.com/v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:labels\":{\"f:k\":{}}}"
+
 struct fixture {
 	struct ks_arena arena;
 	struct thing_schema things;
@@ -78,7 +82,7 @@ static void add_many(struct ks_buf *out, const char *before, const char *format,
 {
 	ks_buf_add_str(out, before);
 	for (uint32_t i = n; i--;) {
-		char part[64];
+		char part[256];
 
 		snprintf(part, sizeof(part), format, i);
 		ks_buf_add_str(out, part);
@@ -179,6 +183,26 @@ static void test_conflicts_stay_short(void **state)
 	assert_in_range(outcome.conflicts.n, 1, 20);
 }
 
+static void test_many_may_be_in_conflict(void **state)
+{
+	static const char start[] = "Apply failed with 50000 conflicts: conflicts with \"m00000\":\n- .labels.k\nconflicts with \"m00001\":\n- .labels.k\n";
+	struct managed_outcome outcome;
+	clock_t begin_at = clock();
+	struct ks_buf text;
+
+	ks_buf_init(&text);
+	add_many(&text, "{\"op\": \"update\", \"manager\": \"u\", \"object\": {\"metadata\": {\"managedFields\": [",
+		"{\"manager\":\"m%05u\"," FIELDS "}", "]}}}", 50000);
+	assert_int_equal(step(*state, &text).result, KS_APPLIED);
+	ks_buf_clear(&text);
+	ks_buf_add_str(&text, "{\"op\": \"apply\", \"manager\": \"b\", \"object\": {\"labels\": {\"k\": \"1\"}}}");
+	outcome = step(*state, &text);
+	ks_buf_fini(&text);
+	assert_int_equal(outcome.result, KS_APPLY_CONFLICT);
+	assert_memory_equal(outcome.conflicts.message, start, sizeof(start) - 1);
+	assert_true(clock() - begin_at < (clock_t)MOST_SECONDS * CLOCKS_PER_SEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +210,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_doubles_far_apart_cost_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_complaints_stay_short, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_conflicts_stay_short, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_may_be_in_conflict, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
