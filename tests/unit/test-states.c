@@ -281,6 +281,19 @@ static void pods_say_what_they_were_given(void **state)
 	registry_close(&t);
 }
 
+#define NODE(status) "{'metadata':{'name':'n'},'status':{" status "}}"
+
+static void nodes_declare_features_in_order(void **state)
+{
+	(void)state;
+	assert_created("", "nodes", NODE("'declaredFeatures':['A','B/sub','C1']"), NULL);
+	assert_created("", "nodes", NODE("'declaredFeatures':['B','A']"), "status.declaredFeatures[1]: Invalid value: \"A\": list must be sorted alphabetically");
+	assert_created("", "nodes", NODE("'declaredFeatures':['A','A']"), "status.declaredFeatures[1]: Duplicate value: \"A\"");
+	assert_created("", "nodes", NODE("'declaredFeatures':['a']"), "invalid feature name \"a\": must start with an UpperCamelCase segment");
+	assert_created("", "nodes", NODE("'declaredFeatures':['A//b']"), "invalid feature name");
+	assert_created("", "nodes", NODE("'nodeInfo':{'swap':{'capacity':0}}"), "metadata.nodeSwapStatus.capacity: Invalid value: 0: must be greater than zero");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +310,7 @@ int main(void)
 		cmocka_unit_test(controllers_are_paths_of_domains),
 		cmocka_unit_test(containers_start_again_by_their_rules),
 		cmocka_unit_test(pods_say_what_they_were_given),
+		cmocka_unit_test(nodes_declare_features_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

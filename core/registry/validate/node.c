@@ -1,10 +1,15 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Nodes, and classes of runtimes. */
+#include <ctype.h>
+
 #include "core/api/gojson.h"
+#include "core/api/quote.h"
 #include "core/registry/validate/kinds.h"
 #include "core/registry/validate/limits.h"
 #include "core/registry/validate/pod.h"
+
+enum { FEATURE_BYTES = 253 };
 
 /* -- taints ------------------------------------------------------------------------------------------------------- */
 
@@ -91,6 +96,54 @@ static void check_range_update(struct ks_check *c, const struct ks_value *now, c
 	}
 }
 
+/* -- what a node says of itself ----------------------------------------------------------------------------------- */
+
+/* Words after slashes, the first of them in upper camel case. */
+static bool is_feature(struct ks_str name)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		bool first = !i || name.p[i - 1] == '/';
+
+		if (!i ? !isupper((unsigned char)name.p[i]) : first ? !isalpha((unsigned char)name.p[i]) : !isalnum((unsigned char)name.p[i]) && name.p[i] != '/')
+			return false;
+	}
+	return name.n && name.p[name.n - 1] != '/';
+}
+
+static void check_features(struct ks_check *c, const struct ks_value *list)
+{
+	struct ks_path path = ks_path_root("status.declaredFeatures");
+
+	for (uint32_t i = 0; i < ks_value_count(list); i++) {
+		struct ks_path item = ks_path_index(&path, i), next = ks_path_index(&path, i + 1);
+		struct ks_str name = ks_value_str(&list->items[i]), after;
+
+		if (name.n > FEATURE_BYTES)
+			ks_err_invalid_text(c, &item, NULL, name, ks_err_detail(c, "invalid feature name %s: must be no more than 253 characters",
+				ks_quote(c->arena, name)));
+		else if (!is_feature(name))
+			ks_err_invalid_text(c, &item, NULL, name, ks_err_detail(c, "invalid feature name %s: must start with an UpperCamelCase segment, with "
+				"subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes",
+				ks_quote(c->arena, name)));
+		if (i + 1 == list->n)
+			continue;
+		after = ks_value_str(&list->items[i + 1]);
+		if (ks_str_eq(name, after))
+			ks_err_duplicate_text(c, &next, NULL, after);
+		else if (ks_str_cmp(name, after) > 0)
+			ks_err_invalid_text(c, &next, NULL, after, "list must be sorted alphabetically");
+	}
+}
+
+static void check_swap(struct ks_check *c, const struct ks_value *status)
+{
+	const struct ks_value *capacity = KS_IN(c, KS_IN(c, KS_IN(c, status, "nodeInfo"), "swap"), "capacity");
+	struct ks_path path = ks_path_root("metadata.nodeSwapStatus");
+
+	if (capacity && ks_value_int_or(capacity, 0) <= 0)
+		ks_err_invalid_int(c, &path, "capacity", ks_value_int_or(capacity, 0), "must be greater than zero");
+}
+
 /* -- nodes -------------------------------------------------------------------------------------------------------- */
 
 static void check_amounts(struct ks_check *c, const struct ks_path *path, const struct ks_value *map)
@@ -131,6 +184,7 @@ static void check_update(struct ks_check *c, const struct ks_value *object, cons
 	struct ks_str provider = KS_IN_TEXT(c, before, "providerID");
 
 	check_resources(c, object);
+	check_features(c, KS_IN_LIST(c, KS_IN(c, object, "status"), "declaredFeatures"));
 	check_addresses(c, KS_IN_LIST(c, KS_IN(c, object, "status"), "addresses"));
 	check_range_update(c, KS_IN_LIST(c, spec, "podCIDRs"), KS_IN_LIST(c, before, "podCIDRs"));
 	if (provider.n && !ks_str_eq(provider, KS_IN_TEXT(c, spec, "providerID")))
@@ -149,6 +203,8 @@ void ks_validate_node(struct ks_registry_context *ctx, const struct ks_value *ob
 	if (!old || !ctx->subresource.n) {
 		check_taints(&c, KS_IN_LIST(&c, &spec, "taints"));
 		check_resources(&c, object);
+		check_swap(&c, KS_IN(&c, object, "status"));
+		check_features(&c, KS_IN_LIST(&c, KS_IN(&c, object, "status"), "declaredFeatures"));
 		check_ranges(&c, KS_IN_LIST(&c, &spec, "podCIDRs"), old ? KS_IN(&c, old, "spec") : NULL);
 	}
 	if (!old)
