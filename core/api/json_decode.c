@@ -131,11 +131,20 @@ static bool drop_duplicates(struct ks_json_decoder *d, size_t from)
 	return true;
 }
 
+/* What we have written ourselves is: then no key is there twice. */
+static bool is_in_order(const struct ks_json_decoder *d, size_t from)
+{
+	for (size_t i = from + 2; i < d->n_cells; i += 2)
+		if (ks_str_cmp(d->cells[i - 2].key, d->cells[i].key) >= 0)
+			return false;
+	return true;
+}
+
 static bool pop_members(struct ks_json_decoder *d, size_t from, uint16_t type, struct ks_value *out)
 {
 	size_t n;
 
-	if (d->n_cells - from > FEW_MEMBERS * 2 && !drop_duplicates(d, from))
+	if (d->n_cells - from > FEW_MEMBERS * 2 && !is_in_order(d, from) && !drop_duplicates(d, from))
 		return false;
 	n = (d->n_cells - from) / 2;
 	*out = (struct ks_value){.kind = KS_MAP, .type = type, .n = (uint32_t)n};

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/pipeline/gzip.h"
+#include "core/pipeline/offload.h"
 #include "core/pipeline/render.h"
 #include "core/pipeline/resource/list_form.h"
 #include "core/pipeline/resource/printing.h"
@@ -44,18 +45,14 @@ struct list {
 	struct ks_pretty pretty;
 	bool compresses;               /* once it is long enough */
 	struct ks_gzip *gzip;          /* what is streamed goes through it */
+	struct ks_away *away;          /* working on `large` */
+	struct ks_object *large;       /* of the page, or of the source */
 	struct ks_task task;
 	struct ks_request_end end;
 };
 
 static enum ks_stage_result step_open(struct list *l);
 static enum ks_stage_result step_gather(struct list *l);
-/* Is more made of an object than a copy of its bytes? */
-static bool is_converted(const struct list *l)
-{
-	return l->form.table || ks_list_form_measures(&l->form);
-}
-
 static enum ks_stage_result step_build(struct list *l);
 static enum ks_stage_result step_send(struct list *l);
 static void next_turn(struct list *l);
@@ -83,9 +80,12 @@ static enum ks_stage_result run(struct list *l)
 {
 	enum ks_stage_result result;
 
-	do {
+	if (ks_request_is_away(l->away))
+		return KS_STAGE_PENDING;
+	result = KS_STAGE_NEXT;
+	ks_away_take(l->away, &result);
+	while (result == KS_STAGE_NEXT)
 		result = l->step(l);
-	} while (result == KS_STAGE_NEXT);
 	return result;
 }
 
@@ -130,6 +130,35 @@ static bool keep(struct list *l, struct ks_object *object)
 	return true;
 }
 
+static enum ks_stage_result measure_large(struct ks_request *copy, void *arg)
+{
+	struct list *l = arg;
+
+	if (!ks_list_form_measure(&l->form, l->large))
+		return KS_STAGE_NEXT;
+	ks_status_internal(&copy->status, &copy->arena, "out of memory");
+	return KS_STAGE_FAILED;
+}
+
+static enum ks_stage_result add_large(struct ks_request *copy, void *arg)
+{
+	struct list *l = arg;
+
+	if (!ks_list_form_item(&l->form, l->large, &l->chunk))
+		return KS_STAGE_NEXT;
+	ks_status_internal(&copy->status, &copy->arena, "out of memory");
+	return KS_STAGE_FAILED;
+}
+
+/* What takes long with a large object is done on another thread, as long as the answer has not begun. */
+static bool leave(struct list *l, struct ks_object *object, enum ks_stage_result (*work)(struct ks_request *copy, void *arg))
+{
+	if (object->json->len < LARGE_OBJECT || l->streaming)
+		return false;
+	l->large = object;
+	return ks_request_leave(l->request, &l->away, work, l);
+}
+
 static enum ks_stage_result step_gather(struct list *l)
 {
 	bool counts = !l->options.labels && !l->options.n_fields;
@@ -139,7 +168,11 @@ static enum ks_stage_result step_gather(struct list *l)
 
 	while ((object = ks_source_next(&l->source, &budget))) {
 		if (l->n < l->limit) {
-			if (!keep(l, object) || (ks_list_form_measures(&l->form) && ks_list_form_measure(&l->form, object)))
+			if (!keep(l, object))
+				return fail(l);
+			if (ks_list_form_measures(&l->form) && leave(l, object, measure_large))
+				return KS_STAGE_PENDING;
+			if (ks_list_form_measures(&l->form) && ks_list_form_measure(&l->form, object))
 				return fail(l);
 			continue;
 		}
@@ -297,10 +330,12 @@ static enum ks_stage_result step_build(struct list *l)
 	while (!(is_large(l) && can_stream(l)) && (object = next_object(l, &budget))) {
 		if (l->first && !add_head(l))
 			return fail(l);
+		if (l->form.table && leave(l, object, add_large))
+			return KS_STAGE_PENDING;
 		if (ks_list_form_item(&l->form, object, &l->chunk))
 			return fail(l);
-		if (budget > 1 && is_converted(l) && object->json->len >= LARGE_OBJECT)
-			budget = 0;
+		if (l->form.table && object->json->len >= LARGE_OBJECT && budget > 1)
+			budget = 0; /* one is enough for a slice */
 	}
 	if (is_large(l) && can_stream(l)) {
 		l->step = step_send;
