@@ -136,6 +136,7 @@ static void test_objects_as_served(void **state)
 		struct ks_str data = bytes_of(*state, ks_value_get(NULL, &list.items[i], "protobuf"));
 		const char *what = ks_test_json(*state, ks_value_get(NULL, &list.items[i], "path"));
 		struct ks_value *json = ks_value_get(NULL, &list.items[i], "json"), object, shown, typed;
+		struct ks_buf text;
 		const char *message = "";
 
 		if (!ks_proto_is_enveloped(data))
@@ -151,7 +152,10 @@ static void test_objects_as_served(void **state)
 		if (!ks_value_equal_json(json, &shown))
 			fail_msg("%s: not the same\n%s\n%s", what, ks_test_json(*state, json), ks_test_json(*state, &shown));
 		/* Ours keeps the order of parts that Go keeps as raw bytes, which the recorded JSON has lost. */
-		assert_int_equal(ks_value_convert(*state, s, object.type, 0, &shown, &typed, NULL, &message), 0);
+		ks_buf_init(&text);
+		ks_json_encode_ordered(NULL, &shown, &text);
+		assert_int_equal(ks_json_decode(*state, s, object.type, 0, text.data, text.len, &typed, NULL, &message), 0);
+		ks_buf_fini(&text);
 		assert_encodes(*state, &typed, data, what);
 		compared++;
 	}
