@@ -5,9 +5,9 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "core/api/apply/managed.h"
+#include "core/api/apply/typed.h"
 #include "core/api/json.h"
-#include "core/api/managed.h"
-#include "core/api/typed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #ifndef KS_TESTS_MANAGED_STEP_H
 #define KS_TESTS_MANAGED_STEP_H
 
-#include "core/api/managed.h"
+#include "core/api/apply/managed.h"
 #include "managed-schema.h"
 
 struct managed_object {

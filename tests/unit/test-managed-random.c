@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/api/typed.h"
+#include "core/api/apply/typed.h"
 #include "managed-step.h"
 
 /* One of each shape. */

@@ -3,7 +3,7 @@
 /* /scale: the number of replicas of anything that has one, in one shape for all. */
 #include <stdlib.h>
 
-#include "core/api/managed.h"
+#include "core/api/apply/managed.h"
 #include "core/pipeline/resource/decode.h"
 #include "core/pipeline/resource/patch.h"
 #include "core/pipeline/resource/reply.h"

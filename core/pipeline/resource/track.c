@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
+#include "core/api/apply/managed.h"
 #include "core/api/cbor.h"
-#include "core/api/managed.h"
 #include "core/api/quote.h"
 #include "core/api/time.h"
 #include "core/api/yaml.h"

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "core/api/managed.h"
+#include "core/api/apply/managed.h"
 #include "core/pipeline/chain.h"
 #include "core/pipeline/resource/reply.h"
 #include "core/pipeline/resource/track.h"

@@ -4,7 +4,7 @@
 #ifndef KS_API_MANAGERS_H
 #define KS_API_MANAGERS_H
 
-#include "core/api/managed.h"
+#include "core/api/apply/managed.h"
 
 struct ks_manager {
 	struct ks_str name, version, subresource, time; /* `time` is "" when there is none */

@@ -3,9 +3,9 @@
 /* A configuration laid over an object, and parts taken out of one. */
 #include <errno.h>
 
-#include "core/api/typed.h"
-#include "core/api/typed_items.h"
-#include "core/api/typed_members.h"
+#include "core/api/apply/typed.h"
+#include "core/api/apply/typed_items.h"
+#include "core/api/apply/typed_members.h"
 
 struct walk {
 	struct ks_arena *arena;

@@ -4,7 +4,7 @@
 #ifndef KS_API_TYPED_ITEMS_H
 #define KS_API_TYPED_ITEMS_H
 
-#include "core/api/typed.h"
+#include "core/api/apply/typed.h"
 
 struct ks_typed_item {
 	struct ks_path_element element;

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/api/apply/managed_versions.h"
 #include "core/api/json.h"
-#include "core/api/managed_versions.h"
 
 enum {
 	MOST_ANNOTATIONS = 256 * 1024, /* as the API limits them */

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Which paths differ between two trees. */
-#include "core/api/typed.h"
+#include "core/api/apply/typed.h"
 
 #include <errno.h>
 
-#include "core/api/typed_items.h"
-#include "core/api/typed_members.h"
+#include "core/api/apply/typed_items.h"
+#include "core/api/apply/typed_members.h"
 
 enum { MOST_DEPTH = 1024 };
 

@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-#include "core/api/fieldset.h"
+#include "core/api/apply/fieldset.h"
 
 /* Deeper than any path: JSON is decoded to 1,000 levels. */
 enum { MOST_ELEMENTS = 1024, FIRST_ENTRIES = 4 };

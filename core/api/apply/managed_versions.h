@@ -4,8 +4,8 @@
 #ifndef KS_API_MANAGED_VERSIONS_H
 #define KS_API_MANAGED_VERSIONS_H
 
-#include "core/api/managers.h"
-#include "core/api/typed.h"
+#include "core/api/apply/managers.h"
+#include "core/api/apply/typed.h"
 
 struct ks_version_changes {
 	struct ks_version_changes *next;

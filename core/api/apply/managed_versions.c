@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-#include "core/api/managed_versions.h"
+#include "core/api/apply/managed_versions.h"
 
 #include <errno.h>
 

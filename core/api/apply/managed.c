@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-#include "core/api/managed.h"
+#include "core/api/apply/managed.h"
 
 #include <errno.h>
 
-#include "core/api/managed_versions.h"
-#include "core/api/managers.h"
-#include "core/api/typed.h"
+#include "core/api/apply/managed_versions.h"
+#include "core/api/apply/managers.h"
+#include "core/api/apply/typed.h"
 
 /* -- objects without what is kept about them ------------------------------------------------------------------ */
 

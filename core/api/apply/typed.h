@@ -17,7 +17,7 @@
 #ifndef KS_API_TYPED_H
 #define KS_API_TYPED_H
 
-#include "core/api/fieldset.h"
+#include "core/api/apply/fieldset.h"
 
 /* In the flags of a STRUCT. */
 #define KS_TYPED_SPARSE 0x01

@@ -4,14 +4,14 @@
  * Who manages which field: metadata.managedFields kept up to date by writes, and
  * server-side apply.
  *
- * Works on any type by its schema tables. Objects are whole typed trees (core/api/typed.h)
+ * Works on any type by its schema tables. Objects are whole typed trees (core/api/apply/typed.h)
  * of one version; entries of managers that wrote another version of the kind are compared
  * in that version, with the help of `convert`.
  */
 #ifndef KS_API_MANAGED_H
 #define KS_API_MANAGED_H
 
-#include "core/api/fieldset.h"
+#include "core/api/apply/fieldset.h"
 
 /* Upstream's limits and names. */
 #define KS_MANAGED_MOST_UPDATERS 10

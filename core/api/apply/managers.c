@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-#include "core/api/managers.h"
+#include "core/api/apply/managers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/api/apply/typed.h"
 #include "core/api/json.h"
 #include "core/api/quote.h"
-#include "core/api/typed.h"
 
 /* Where updates go that are too old and too many for an entry of their own. */
 #define OLD_UPDATES "ancient-changes"

@@ -3,7 +3,7 @@
 /* The managers of spec.replicas, as /scale shows them and takes them back. */
 #include <errno.h>
 
-#include "core/api/managers.h"
+#include "core/api/apply/managers.h"
 
 #define SCALE_VERSION "autoscaling/v1"
 

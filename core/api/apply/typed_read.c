@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/api/apply/typed.h"
 #include "core/api/json.h"
 #include "core/api/quote.h"
-#include "core/api/typed.h"
 
 /* Of messages. A long path in front of each could make many times the configuration of them. */
 enum { MOST_TEXT = 256 * 1024 };

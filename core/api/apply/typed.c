@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* Shapes, and how the parts of a tree are looked at: typed_*.c walk by these. */
-#include "core/api/typed.h"
+#include "core/api/apply/typed.h"
 
 #include <errno.h>
 

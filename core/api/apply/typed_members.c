@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Keelson Authors
  * SPDX-License-Identifier: Apache-2.0 */
-#include "core/api/typed_members.h"
+#include "core/api/apply/typed_members.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "core/api/fieldset.h"
+#include "core/api/apply/fieldset.h"
 #include "core/api/json.h"
 #include "core/api/quote.h"
 
