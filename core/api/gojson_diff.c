@@ -102,7 +102,7 @@ struct block {
 struct matcher {
 	const struct lines *a, *b;
 	uint32_t *first, *after; /* of each line of a: where it stands in b first; of each line of b: where the same stands next. 1 + index */
-	bool *popular;           /* lines of b that are too frequent to begin a match with, and not in `first` */
+	bool *popular; /* lines of b that are too frequent to begin a match with, and not in `first` */
 	uint32_t *length, *stamp; /* of the match that ends in this line of b, as of turn `stamp`; two rows in turn */
 	uint32_t turn;
 	uint64_t steps;

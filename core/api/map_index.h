@@ -16,9 +16,9 @@
 struct ks_map_index { /* zeroed: of no map yet */
 	const struct ks_member *members;
 	uint32_t *slots; /* hashed by name: 1 + the place of the member */
-	uint32_t n;      /* members that are in it */
+	uint32_t n; /* members that are in it */
 	uint32_t mask;
-	bool holes;      /* some were taken out */
+	bool holes; /* some were taken out */
 };
 
 /* The value of the member; NULL when there is none, and when out of memory, which `*failed` then says. */

@@ -20,7 +20,6 @@ struct large_map {
 	struct ks_map_index index;
 };
 
-
 struct patcher {
 	struct ks_arena *arena;
 	struct ks_value *object;
@@ -28,7 +27,7 @@ struct patcher {
 	int rc;
 	size_t copied; /* bytes of JSON that "copy" added */
 	struct large_map *large; /* the last one that was used is the first */
-	bool holes;    /* members were taken out of some of them */
+	bool holes; /* members were taken out of some of them */
 };
 
 struct operation {

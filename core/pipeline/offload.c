@@ -352,7 +352,11 @@ void ks_copy_answer(struct ks_request *request, int code, const char *content_ty
 {
 	struct ks_kept_answer *answer = &request->copy->answer;
 
-	*answer = (struct ks_kept_answer){.content_type = content_type, .n_fields = n_headers, .n_pieces = n_pieces, .code = code, .formed = formed,
+	*answer = (struct ks_kept_answer){.content_type = content_type,
+		.n_fields = n_headers,
+		.n_pieces = n_pieces,
+		.code = code,
+		.formed = formed,
 		.fields = ks_arena_alloc(&request->arena, (n_headers + 1) * sizeof(*headers)),
 		.pieces = ks_arena_alloc(&request->arena, (n_pieces + 1) * sizeof(*pieces))};
 	request->answered = true;

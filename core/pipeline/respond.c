@@ -318,7 +318,9 @@ static bool render_elsewhere(
 
 	if (!r)
 		return false;
-	*r = (struct rendering){.n_headers = n_headers, .n_pieces = n_pieces, .code = code,
+	*r = (struct rendering){.n_headers = n_headers,
+		.n_pieces = n_pieces,
+		.code = code,
 		.headers = ks_arena_alloc(&request->arena, (n_headers + 1) * sizeof(*headers)),
 		.pieces = ks_arena_alloc(&request->arena, (n_pieces + 1) * sizeof(*pieces))};
 	if (!r->headers || !r->pieces)

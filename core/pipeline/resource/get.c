@@ -91,7 +91,8 @@ static enum ks_stage_result answer(struct ks_request *request)
 	enum ks_stage_result result;
 
 	if (!object) {
-		ks_status_not_found(&request->status, &request->arena, ks_schema_text(s, r->group), ks_schema_text(s, r->resource), request->info.name);
+		ks_status_not_found(
+			&request->status, &request->arena, ks_schema_text(s, r->group), ks_schema_text(s, r->resource), request->info.name);
 		return KS_STAGE_FAILED;
 	}
 	if (is_heavy(request, object) && show_elsewhere(request, object))

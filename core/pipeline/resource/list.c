@@ -18,8 +18,16 @@
 #include "core/pipeline/resource/verbs.h"
 #include "core/pipeline/server.h"
 
-/* SLICE_ENCODED: where objects may have to be encoded first. */
-enum { LARGE_OBJECT = 16 * 1024, SLICE_OBJECTS = 512, SLICE_ENCODED = 64, PART_BYTES = 128 * 1024, COMPRESSED_PART_BYTES = 32 * 1024, WHOLE_BYTES = 1024 * 1024, DRAINED_BYTES = 64 * 1024 };
+/* SLICE_ENCODED: where objects may have to be encoded first. LARGE_OBJECT: one that is worth another thread when it has to be. */
+enum {
+	SLICE_OBJECTS = 512,
+	SLICE_ENCODED = 64,
+	LARGE_OBJECT = 16 * 1024,
+	PART_BYTES = 128 * 1024,
+	COMPRESSED_PART_BYTES = 32 * 1024,
+	WHOLE_BYTES = 1024 * 1024,
+	DRAINED_BYTES = 64 * 1024,
+};
 
 struct list;
 typedef enum ks_stage_result (*list_step)(struct list *l);
