@@ -53,6 +53,7 @@ struct list {
 	struct version **log;        /* log[i] has revision first + i */
 	size_t n_log, cap_log;
 	uint64_t first, revision;    /* the oldest in the log; the newest */
+	uint64_t oldest;             /* that can be read: at first nothing is in the log yet */
 	struct watch *watches;
 };
 
@@ -60,7 +61,8 @@ struct list {
 
 static int compare(const char *a, size_t n, struct ks_view b)
 {
-	int c = memcmp(a, b.p, n < b.n ? n : b.n);
+	size_t common = n < b.n ? n : b.n;
+	int c = common ? memcmp(a, b.p, common) : 0;
 
 	return c ? c : (n > b.n) - (n < b.n);
 }
@@ -107,7 +109,7 @@ static int check_revision(const struct list *l, uint64_t *revision)
 {
 	if (!*revision)
 		*revision = l->revision;
-	return *revision > l->revision ? KS_ERR_FUTURE : *revision + 1 < l->first ? KS_ERR_COMPACTED : KS_DONE;
+	return *revision > l->revision ? KS_ERR_FUTURE : *revision < l->oldest ? KS_ERR_COMPACTED : KS_DONE;
 }
 
 /* -- reads -- */
@@ -134,7 +136,7 @@ static int get(void *self, struct ks_op *op, struct ks_view key, uint64_t revisi
 
 static int range(void *self, struct ks_op *op, const struct ks_store_range *r, struct ks_store_range_result *result_r)
 {
-	struct ks_view start = r->start.n ? r->start : r->prefix;
+	struct ks_view start = compare(r->start.p, r->start.n, r->prefix) > 0 ? r->start : r->prefix;
 	uint64_t revision = r->revision, emitted = 0;
 	struct list *l = self;
 	struct ks_store_kv kv;
@@ -171,7 +173,7 @@ static int revision(void *self, uint64_t *current_r, uint64_t *oldest_r)
 
 	pthread_mutex_lock(&l->lock);
 	*current_r = l->revision;
-	*oldest_r = l->first;
+	*oldest_r = l->oldest;
 	pthread_mutex_unlock(&l->lock);
 	return KS_DONE;
 }
@@ -293,12 +295,12 @@ static int compact(void *self, struct ks_op *op, uint64_t revision)
 
 	(void)op;
 	pthread_mutex_lock(&l->lock);
-	if (revision > l->first && revision <= l->revision) {
+	if (revision > l->oldest && revision <= l->revision) {
 		size_t n = (size_t)(revision - l->first);
 
 		l->n_log -= n;
 		memmove(l->log, l->log + n, l->n_log * sizeof(*l->log));
-		l->first = revision;
+		l->first = l->oldest = revision;
 		for (struct item *i = l->items; i; i = i->next)
 			forget_older(l, i, revision);
 	}
@@ -313,13 +315,15 @@ static int watch(void *self, const struct ks_store_watch *to, void **watch_r)
 	struct list *l = self;
 	struct watch *w = calloc(1, sizeof(*w) + to->prefix.n);
 	int code = w ? KS_DONE : KS_ERR_NOMEM;
+	uint64_t from;
 
 	pthread_mutex_lock(&l->lock);
-	if (w && to->from_revision < l->first)
+	from = to->from_revision ? to->from_revision : l->revision + 1;
+	if (w && from < l->oldest)
 		code = KS_ERR_COMPACTED;
 	if (code == KS_DONE) {
 		w->to = *to;
-		w->at = to->from_revision;
+		w->at = from < l->first ? l->first : from;
 		w->credit = BATCH;
 		w->prefix_n = to->prefix.n;
 		if (to->prefix.n)
@@ -444,6 +448,7 @@ static int create(const struct ks_host *host, const void *config, void **self, s
 	clock_gettime(CLOCK_REALTIME, &now);
 	l->host = host;
 	l->revision = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	l->oldest = l->revision;
 	l->first = l->revision + 1;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->news, NULL);
