@@ -176,7 +176,9 @@ void ks_validate_endpointslice(struct ks_registry_context *ctx, const struct ks_
 	struct ks_check c = ks_check_begin(ctx, status);
 	struct ks_path type_path = ks_path_root("addressType"), path = ks_path_root("endpoints");
 	struct ks_str type = KS_IN_TEXT(&c, object, "addressType");
-	const struct ks_value *list = KS_IN_LIST(&c, object, "endpoints");
+	const struct ks_value *list = KS_IN_LIST(&c, object, "endpoints"), *kept = old ? KS_IN(&c, old, "endpoints") : NULL;
+	/* Addresses that stay are not held against another type: that it changed is said of the type. */
+	bool stay = kept && list && ks_value_equal(kept, list);
 
 	if (!type.n)
 		ks_err_required(&c, &type_path, NULL, "");
@@ -188,7 +190,7 @@ void ks_validate_endpointslice(struct ks_registry_context *ctx, const struct ks_
 		for (uint32_t i = 0; i < ks_value_count(list); i++) {
 			struct ks_path item = ks_path_index(&path, i);
 
-			check_endpoint(&c, &item, type, &list->items[i], old ? KS_IN(&c, old, "endpoints") : NULL);
+			check_endpoint(&c, &item, stay ? (struct ks_str){0} : type, &list->items[i], kept);
 		}
 	}
 	check_slice_ports(&c, KS_IN_LIST(&c, object, "ports"));
