@@ -156,8 +156,8 @@ class Run:
 
     STAGES = [
         ("packages", 270, packages), ("build", 180, build), ("unit", 120, unit), ("corpora", 30, corpora), ("abi", 30, abi),
-        ("golden", 150, golden_stage), ("clients", 240, clients), ("sanitize", 360, sanitize), ("threads", 180, threads),
-        ("dist", 240, dist), ("crash", 60, crash), ("nightly", 600, nightly),
+        ("golden", 150, golden_stage), ("clients", 240, clients), ("sanitize", 360, sanitize), ("threads", 160, threads),
+        ("dist", 200, dist), ("crash", 60, crash), ("nightly", 600, nightly),
     ]
 
     def run(self):
