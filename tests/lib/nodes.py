@@ -10,7 +10,15 @@ from kube import ApiError, Informer, key_of
 from workloads import condition
 
 NOT_READY = "node.kubernetes.io/not-ready"
-addresses = itertools.count(1)
+numbers, addresses = itertools.count(1), {}
+
+
+def address_of(pod):
+    """A pod keeps its address, whether the answer to its status came or not."""
+    uid = pod["metadata"]["uid"]
+    if uid not in addresses:
+        addresses[uid] = "10.244.%d.%d" % divmod(next(numbers), 250)
+    return addresses[uid]
 
 
 def conditions_patch(old, new):
@@ -180,7 +188,7 @@ class Kubelet(Controller):
         old, stamp = pod.get("status", {}).get("conditions", []), now()
         new = [c for c in old if c["type"] == "PodScheduled"]
         new += [condition(t, "True", "", "", old) for t in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")]
-        address = "10.244.%d.%d" % divmod(next(addresses), 250)
+        address = address_of(pod)
         containers = [{
             "name": c["name"], "image": c["image"], "imageID": "", "ready": True, "restartCount": 0, "started": True,
             "containerID": "hollow://" + uuid.uuid4().hex, "state": {"running": {"startedAt": stamp}}} for c in pod["spec"]["containers"]]
